@@ -1,0 +1,36 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+
+.PHONY: setup demo test check serve bench clean
+
+setup: $(VENV)/.installed
+
+# torch first and alone: a range would pull a CUDA build of several GB (decision 0001).
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 -c constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]' -c constraints.txt
+	@touch $@
+
+demo: setup
+	$(BIN)/faultyard demo $(ARGS)
+
+test: setup
+	$(BIN)/python -m pytest $(ARGS)
+
+check: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+serve: setup
+	$(BIN)/faultyard serve $(ARGS)
+
+bench: setup
+	$(BIN)/faultyard bench $(ARGS)
+
+clean: setup
+	$(BIN)/faultyard clean $(ARGS)

@@ -1,0 +1,148 @@
+"""What every fault has: parameters that a scenario sets, and who drives it when.
+
+    scenario.faults[i] --registry--> Parameters
+        --make_rank_fault--> RankFault (in the rank)
+        --make_host_fault--> HostFault (in the harness)
+
+A RankFault is driven by `rank_driver` at the step's start and around the optimizer
+update; a HostFault by `host_driver`, from outside, after the rank said where it is.
+Inject and heal are idempotent; a fault writes nothing that a detector reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from vocab.events import Change, Event
+
+if TYPE_CHECKING:  # the CLI and the dashboard read parameters without torch
+    import torch
+
+
+class Parameters(BaseModel):
+    """Fields that every fault has."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: str
+    id: str | None = Field(
+        None,
+        description="name in events and pages; default: kind and position in the file",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._#-]{0,63}$",
+    )
+
+
+class RankParameters(Parameters):
+    """Fields of every fault that strikes one rank in a window of steps."""
+
+    rank: int = Field(ge=0, description="global rank that the fault strikes")
+    at_step: int = Field(ge=1, description="first step (from 1) at which it may strike")
+    until_step: int | None = Field(
+        None, ge=1, description="last step of the window; absent: until the run ends"
+    )
+    lifetime: Literal["one-shot", "intermittent", "persistent"] = Field(
+        "persistent",
+        description="strikes once, at each step with `probability`, or at each step",
+    )
+    probability: float | None = Field(
+        None, gt=0, lt=1, description="chance per step; only for intermittent"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankContext:
+    """What a fault inside a rank may touch, by public PyTorch interfaces only."""
+
+    rank: int
+    seed: int
+    fault_id: str
+    model: torch.nn.Module
+    optimizer: torch.optim.Optimizer
+    layers: Sequence[tuple[str, torch.nn.Module]]
+    emit: Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Healing:
+    """What a heal put back, and what stays changed although the fault is over."""
+
+    changes: tuple[Change, ...]
+    residue: str = ""
+
+
+class RankFault(Protocol):
+    """A fault inside a rank; the driver calls `inject` and `heal` by its window.
+
+    `moment` says where in a step it strikes: `step_start` (before the forward pass) or
+    `update_end` (after the optimizer's update, lifted before the next one).
+    """
+
+    @property
+    def label(self) -> str:
+        """Short name for charts."""
+
+    @property
+    def color(self) -> str:
+        """CSS colour of its bands in charts."""
+
+    @property
+    def moment(self) -> Literal["step_start", "update_end"]:
+        """When in a step it strikes."""
+
+    def inject(self, step: int) -> tuple[Change, ...]:
+        """Strike; return what changed, read back from the target."""
+
+    def heal(self, step: int) -> Healing:
+        """Undo; a second call changes nothing."""
+
+
+class HostFault(Protocol):
+    """A fault from outside the rank, begun when the rank reports `FaultTriggered`."""
+
+    @property
+    def label(self) -> str:
+        """Short name for charts."""
+
+    @property
+    def color(self) -> str:
+        """CSS colour of its bands in charts."""
+
+    @property
+    def duration_s(self) -> float:
+        """Seconds from inject to heal."""
+
+    def inject(self) -> tuple[Change, ...]:
+        """Strike or verify that the strike holds; return what changed, read back."""
+
+    def heal(self) -> Healing:
+        """Undo; a second call changes nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostContext:
+    """What a fault outside the ranks may use: signals and process states."""
+
+    send_signal: Callable[[int, int], None]  # (rank, signal number)
+    process_state: Callable[[int], str]  # rank -> letter of /proc/<pid>/stat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultKind:
+    """One row of the registry."""
+
+    parameters: type[Parameters]
+    proves: str  # one sentence for pages: what the fault does
+    make_rank_fault: Callable[[Any, RankContext], RankFault | None]
+    make_host_fault: Callable[[Any, HostContext], HostFault | None]
+
+
+def no_rank_fault(parameters: Any, context: RankContext) -> None:
+    """For faults that act from outside only."""
+
+
+def no_host_fault(parameters: Any, context: HostContext) -> None:
+    """For faults that act inside the rank only."""

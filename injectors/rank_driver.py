@@ -1,0 +1,171 @@
+"""Drives the faults of one rank at the right moments of each step.
+
+    root forward pre-hook   step starts      step_start faults strike or heal
+    optimizer pre-hook      update starts    update_end faults are lifted
+    optimizer post-hook     update ended     update_end faults strike
+
+Attached before SCOUT, so that SCOUT's hooks at the same boundary see the fault.
+A fault that cannot strike becomes `FaultFailed`; training goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from injectors.errors import CannotInject
+from injectors.fault import RankContext, RankFault, RankParameters
+from injectors.registry import FAULTS
+from injectors.window import Window
+from vocab.events import Event, FaultFailed, FaultHealed, FaultInjected
+from vocab.names import rank_name
+
+if TYPE_CHECKING:
+    import torch
+
+Emit = Callable[[Event], None]
+
+
+@dataclass(slots=True)
+class _Driven:
+    fault_id: str
+    parameters: RankParameters
+    fault: RankFault
+    window: Window
+    num_strikes: int = 0
+    is_active: bool = False
+    is_reported: bool = False  # FaultInjected written
+    is_over: bool = False
+
+
+class RankDriver:
+    """The faults of one rank, from `attach` to `finish`."""
+
+    def __init__(self, *, rank: int, seed: int, emit: Emit) -> None:
+        self._rank = rank
+        self._seed = seed
+        self._emit = emit
+        self._step = 0  # completed optimizer steps
+        self._faults: list[_Driven] = []
+        self._started = 0
+
+    def attach(
+        self,
+        faults: Sequence[tuple[str, RankParameters]],
+        model: torch.nn.Module,
+        optimizer: torch.optim.Optimizer,
+        layers: Sequence[tuple[str, torch.nn.Module]],
+    ) -> None:
+        """Make this rank's faults (id, parameters) and hook the step's moments."""
+        for fault_id, parameters in faults:
+            if parameters.rank == self._rank:
+                self._add(fault_id, parameters, model, optimizer, layers)
+        if self._faults:
+            model.register_forward_pre_hook(self._on_step_start)
+            optimizer.register_step_pre_hook(self._on_update_start)
+            optimizer.register_step_post_hook(self._on_update_end)
+
+    def finish(self) -> None:
+        """Heal whatever is still active: the run is over."""
+        for driven in self._faults:
+            self._end(driven, self._step)
+
+    def _add(
+        self,
+        fault_id: str,
+        parameters: RankParameters,
+        model: torch.nn.Module,
+        optimizer: torch.optim.Optimizer,
+        layers: Sequence[tuple[str, torch.nn.Module]],
+    ) -> None:
+        context = RankContext(
+            rank=self._rank,
+            seed=self._seed,
+            fault_id=fault_id,
+            model=model,
+            optimizer=optimizer,
+            layers=layers,
+            emit=self._emit,
+        )
+        try:
+            fault = FAULTS[parameters.kind].make_rank_fault(parameters, context)
+        except CannotInject as error:
+            self._emit(FaultFailed(fault_id=fault_id, kind=parameters.kind,
+                                   reason=str(error)))  # fmt: skip
+            return
+        if fault is not None:
+            window = Window.of(parameters, self._seed, fault_id)
+            self._faults.append(_Driven(fault_id, parameters, fault, window))
+
+    def _on_step_start(self, *_: Any) -> None:
+        step = self._step + 1
+        if self._started == step:  # a further micro-batch of the same step
+            return
+        self._started = step
+        for driven in self._faults:
+            if driven.fault.moment == "step_start":
+                self._move(driven, step)
+
+    def _on_update_start(self, *_: Any) -> None:
+        for driven in self._faults:
+            if driven.fault.moment == "update_end" and driven.is_active:
+                driven.is_active = False
+                if driven.window.is_over(self._step + 1):
+                    self._end(driven, self._step)
+                else:
+                    driven.fault.heal(self._step)
+
+    def _on_update_end(self, *_: Any) -> None:
+        self._step += 1
+        for driven in self._faults:
+            if driven.fault.moment == "update_end":
+                self._move(driven, self._step)
+
+    def _move(self, driven: _Driven, step: int) -> None:
+        if driven.is_over:
+            return
+        if driven.window.strikes(step):
+            self._strike(driven, step)
+        elif driven.window.is_over(step):
+            self._end(driven, step)
+        elif driven.is_active:  # an intermittent fault that rests in this step
+            driven.is_active = False
+            driven.fault.heal(step)
+
+    def _strike(self, driven: _Driven, step: int) -> None:
+        changes = driven.fault.inject(step)
+        driven.is_active = True
+        driven.num_strikes += 1
+        if changes and not driven.is_reported:
+            driven.is_reported = True
+            self._emit(
+                FaultInjected(
+                    fault_id=driven.fault_id,
+                    kind=driven.parameters.kind,
+                    label=driven.fault.label,
+                    color=driven.fault.color,
+                    targets=(rank_name(driven.parameters.rank),),
+                    step=step,
+                    changes=changes,
+                )
+            )
+
+    def _end(self, driven: _Driven, step: int) -> None:
+        if driven.is_over:
+            return
+        driven.is_over = True
+        healing = driven.fault.heal(step)
+        if not driven.is_reported:
+            return
+        self._emit(
+            FaultHealed(
+                fault_id=driven.fault_id,
+                kind=driven.parameters.kind,
+                targets=(rank_name(driven.parameters.rank),),
+                step=step,
+                changes=healing.changes,
+                num_strikes=driven.num_strikes,
+                residue=healing.residue,
+            )
+        )

@@ -1,0 +1,6 @@
+"""Words that every part of Faultyard shares; standard library only (DESIGN sec. 2.3).
+
+`names` says how ranks, nodes and links are called, `graph` is the leaf-spine graph,
+`events` and `verdict` are the values that travel through the run directory, `codec`
+turns them into JSON and back. Nothing here does I/O.
+"""
