@@ -1,7 +1,7 @@
 """Event files: one writer each, append-only, merged by time when read (DESIGN 4).
 
-    writer  os.write of whole lines, O_APPEND       reader  whole lines only: a torn last
-    first line = FileOpened anchor                  line is left for the next read
+    writer  os.write of whole lines, O_APPEND      reader  whole lines only: a torn last
+    first line = FileOpened anchor                 line is left for the next read
 
 A cursor is an opaque string over the offset reached in every file; reading from it
 gives every later event exactly once, whatever was restarted meanwhile.
