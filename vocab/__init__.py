@@ -2,5 +2,5 @@
 
 `names` says how ranks, nodes and links are called, `graph` is the leaf-spine graph,
 `events` and `verdict` are the values that travel through the run directory, `codec`
-turns them into JSON and back. Nothing here does I/O.
+turns them into JSON and back. Only `journal`, the event writer, does I/O.
 """
