@@ -25,6 +25,7 @@ from typing import TypeVar
 
 from harness.errors import UnknownRun
 from harness.events import EventReader
+from harness.results import Results
 from harness.scenario import Scenario, parse, to_yaml
 from vocab.codec import from_json, to_json
 from vocab.errors import DecodeError
@@ -109,6 +110,14 @@ class RunDirectory:
     def ended(self) -> Ended | None:
         """Phase 2, or None: still running, or killed."""
         return _read(self.path / "ended.json", Ended)
+
+    def results(self) -> Results | None:
+        """Phase 3, or None: not checked yet, or killed before."""
+        return _read(self.path / "results.json", Results)
+
+    def write_results(self, results: Results) -> None:
+        """Write phase 3 atomically."""
+        write_atomically(self.path / "results.json", _dump(results))
 
     def write_ended(self, ended: Ended) -> None:
         """Write phase 2 atomically."""
