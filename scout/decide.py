@@ -1,0 +1,239 @@
+"""From a check's evidence to verdicts: consensus, floors, confirmation, incidents.
+
+    CheckCompleted ─► exact(values)  ─► who disagrees where ─► Ledger ─► Verdict(sdc)
+                  ├─► judge(timings) ─► Confirmer           ─► Ledger ─► Verdict(straggler)
+                  └─► problem, missing                      ─► Ledger ─► incomplete_data
+
+Pure. Every peer runs the same decider on the same evidence; re-analysis runs it again
+from the stored events, possibly with another config. Only values count: the statuses
+that the event carries are recomputed, and ground truth is never seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from scout import check_verdict
+from scout.config import ScoutConfig
+from scout.confirm import Confirmer, Slow, judge
+from scout.consensus import Status, exact
+from scout.incident import Ledger
+from vocab.events import (
+    CheckCompleted,
+    IncidentClosed,
+    SurfaceEvidence,
+    TimingEvidence,
+)
+from vocab.verdict import EvidenceRef, Statistic, Verdict
+
+Decision = Verdict | IncidentClosed
+
+
+@dataclass(slots=True)
+class CheckDecider:
+    """The decider of one peer group; feed it every check in order."""
+
+    config: ScoutConfig
+    holds_layer: bool = False  # the last check saw a raw outlier: look there again
+    _confirmer: Confirmer = field(init=False)
+    _sdc: Ledger = field(default_factory=Ledger)
+    _straggler: Ledger = field(default_factory=Ledger)
+    _incomplete: Ledger = field(default_factory=Ledger)
+
+    def __post_init__(self) -> None:
+        self._confirmer = Confirmer(config=self.config)
+
+    def on_check(
+        self, check: CheckCompleted, *, at_ns: int, ref: EvidenceRef | None = None
+    ) -> list[Decision]:
+        """Take one check's evidence; give new verdicts and closed incidents."""
+        check = evaluated(check, self.config)
+        self.holds_layer = False
+        if check.problem is not None or check.missing:
+            return self._on_incomplete(check, at_ns, ref)
+        decisions: list[Decision] = [
+            IncidentClosed(verdict_id=over.verdict_id, step=check.step,
+                           why="a check is complete again")
+            for over in self._incomplete.on_clean(frozenset(), {"check"})
+        ]  # fmt: skip
+        decisions += self._on_values(check, at_ns, ref)
+        decisions += self._on_timings(check, at_ns, ref)
+        return decisions
+
+    def _on_incomplete(
+        self, check: CheckCompleted, at_ns: int, ref: EvidenceRef | None
+    ) -> list[Decision]:
+        fresh = self._incomplete.on_found(frozenset(), {"check"})
+        if fresh is None:
+            return []
+        verdict = check_verdict.incomplete(check, fresh.number, at_ns, ref)
+        fresh.verdict_id = verdict.verdict_id
+        return [verdict]
+
+    def _on_values(
+        self, check: CheckCompleted, at_ns: int, ref: EvidenceRef | None
+    ) -> list[Decision]:
+        dirty: dict[int, list[SurfaceEvidence]] = {}  # peer -> disagreeing surfaces
+        unnamed: list[SurfaceEvidence] = []
+        for surface in check.surfaces:
+            if surface.status == Status.INCONCLUSIVE:
+                unnamed.append(surface)
+            for peer in _marked(surface.bitmap):
+                dirty.setdefault(peer, []).append(surface)
+        decisions: list[Decision] = list(self._closed_by(check, dirty, unnamed))
+        if dirty:
+            decisions += self._sdc_found(check, dirty, at_ns, ref)
+        if unnamed and not dirty:
+            places = {_place(surface) for surface in unnamed}
+            fresh = self._sdc.on_found(frozenset(), places)
+            if fresh is not None:
+                verdict = check_verdict.sdc(
+                    check, unnamed, (), fresh.number, at_ns, ref
+                )
+                fresh.verdict_id = verdict.verdict_id
+                decisions.append(verdict)
+        return decisions
+
+    def _sdc_found(
+        self,
+        check: CheckCompleted,
+        dirty: dict[int, list[SurfaceEvidence]],
+        at_ns: int,
+        ref: EvidenceRef | None,
+    ) -> list[Decision]:
+        places = {_place(s) for surfaces in dirty.values() for s in surfaces}
+        fresh = self._sdc.on_found(frozenset(dirty), places)
+        if fresh is None:
+            return []
+        culprits = sorted(fresh.culprits)
+        surfaces = [s for peer in culprits for s in dirty[peer]]
+        verdict = check_verdict.sdc(check, surfaces, culprits, fresh.number, at_ns, ref)
+        fresh.verdict_id = verdict.verdict_id
+        return [verdict]
+
+    def _closed_by(
+        self,
+        check: CheckCompleted,
+        dirty: dict[int, list[SurfaceEvidence]],
+        unnamed: list[SurfaceEvidence],
+    ) -> list[IncidentClosed]:
+        closed = []
+        everyone = frozenset(range(len(check.group_ranks)))
+        for place in {_place(surface) for surface in check.surfaces}:
+            if any(_place(surface) == place for surface in unnamed):
+                continue
+            bad = {
+                peer
+                for peer, surfaces in dirty.items()
+                if any(_place(surface) == place for surface in surfaces)
+            }
+            closed += self._sdc.on_clean(everyone - bad, {place})
+        return [
+            IncidentClosed(verdict_id=over.verdict_id, step=check.step,
+                           why="its places were measured clean again")
+            for over in closed
+        ]  # fmt: skip
+
+    def _on_timings(
+        self, check: CheckCompleted, at_ns: int, ref: EvidenceRef | None
+    ) -> list[Decision]:
+        timings = {_timed_place(timing): timing for timing in check.timings}
+        slow: list[Slow] = []
+        for place, timing in timings.items():
+            slow += _slow_in(place, timing, self.config)
+        self.holds_layer = bool(slow)
+        decisions: list[Decision] = []
+        everyone = frozenset(range(len(check.group_ranks)))
+        for place in timings:
+            lagging = {item.peer for item in slow if item.surface == place}
+            if -1 not in lagging:
+                decisions += [
+                    IncidentClosed(verdict_id=over.verdict_id, step=check.step,
+                                   why="measured within the limit again")
+                    for over in self._straggler.on_clean(everyone - lagging, {place})
+                ]  # fmt: skip
+        for confirmed in self._confirmer.on_check(check.step, timings, slow):
+            item = confirmed.slow
+            culprits = frozenset({item.peer} - {-1})
+            fresh = self._straggler.on_found(culprits, {item.surface})
+            if fresh is None:
+                continue
+            timing = timings[item.surface]
+            verdict = check_verdict.straggler(
+                check, confirmed, timing.layer, timing.bitmap, self.config,
+                fresh.number, at_ns, ref,
+            )  # fmt: skip
+            fresh.verdict_id = verdict.verdict_id
+            decisions.append(verdict)
+        return decisions
+
+
+def evaluated(check: CheckCompleted, config: ScoutConfig) -> CheckCompleted:
+    """The check with every status, bitmap and statistic computed from its values."""
+    return replace(
+        check,
+        surfaces=tuple(_evaluated_surface(s) for s in check.surfaces),
+        timings=tuple(_evaluated_timing(t, config) for t in check.timings),
+    )
+
+
+def charged_s(timing: TimingEvidence) -> tuple[float | None, ...]:
+    """Wall time less run-queue wait, per peer, seconds; None where it is missing."""
+    return tuple(
+        None if wall is None or wait is None else max(0.0, wall - wait)
+        for wall, wait in zip(timing.wall_s, timing.run_wait_s, strict=True)
+    )
+
+
+def _evaluated_surface(surface: SurfaceEvidence) -> SurfaceEvidence:
+    result = exact(surface.values)
+    return replace(
+        surface, status=result.status.value, bitmap=result.bitmap, k=result.k,
+        n=result.n,
+    )  # fmt: skip
+
+
+def _evaluated_timing(timing: TimingEvidence, config: ScoutConfig) -> TimingEvidence:
+    charged = charged_s(timing)
+    judged = judge(timing.surface, charged, config)
+    slow = {item.peer for item in judged.slow}
+    bitmap = "".join(
+        "?" if value is None else "1" if peer in slow else "0"
+        for peer, value in enumerate(charged)
+    )
+    # Alg. 1 also marks peers inside the floors, and quick ones: no straggler, so the
+    # status that the pages show is the one after the floors.
+    status = judged.result.status
+    if status is Status.ATTRIBUTED and not slow:
+        status = Status.AGREE
+    slowest = max((v for v in charged if v is not None), default=None)
+    statistic = Statistic(
+        name="charged time", value=slowest, threshold=judged.threshold_s,
+        expression=check_verdict.expression(config), unit="s",
+    )  # fmt: skip
+    return replace(timing, status=status.value, bitmap=bitmap, statistic=statistic)
+
+
+def _slow_in(place: str, timing: TimingEvidence, config: ScoutConfig) -> list[Slow]:
+    charged = charged_s(timing)
+    judged = judge(place, charged, config)
+    if judged.slow or judged.threshold_s is None:
+        return list(judged.slow)
+    worst = max(v for v in charged if v is not None)
+    if worst > judged.threshold_s:  # they differ, and nobody can be named
+        return [Slow(peer=-1, surface=place, value_s=worst,
+                     threshold_s=judged.threshold_s,
+                     median_s=judged.result.median or 0.0)]  # fmt: skip
+    return []
+
+
+def _marked(bitmap: str) -> list[int]:
+    return [peer for peer, mark in enumerate(bitmap) if mark == "1"]
+
+
+def _place(surface: SurfaceEvidence) -> str:
+    return surface.layer or surface.recipe
+
+
+def _timed_place(timing: TimingEvidence) -> str:
+    return f"{timing.layer or timing.recipe}.{timing.surface.rpartition('.')[2]}"

@@ -1,0 +1,19 @@
+"""Errors that SCOUT raises towards its user."""
+
+from __future__ import annotations
+
+
+class ScoutError(Exception):
+    """Base of SCOUT's own errors."""
+
+
+class MeshError(ScoutError, ValueError):
+    """The parallel layout is not a mesh that SCOUT can read."""
+
+
+class SetupError(ScoutError, ValueError):
+    """`enable_resiliency` cannot attach to this model or optimizer."""
+
+
+class ExchangeFailed(ScoutError):
+    """A diagnostic exchange did not complete; the check is given up."""

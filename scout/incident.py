@@ -1,0 +1,73 @@
+"""One verdict per incident: what belongs to one already told, and what is new.
+
+Pure. A finding of the same kind and culprit belongs to the open incident when its place
+(layer or parameter) was already part of it, or was never measured clean since the
+incident opened: residue of a healed fault, or one fault seen on further layers. It is a
+new incident when another culprit appears, when the place was measured clean since, or
+when every place of the old one was measured clean again (then that one is closed).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Open:
+    """One incident that is not over."""
+
+    number: int
+    culprits: frozenset[int]  # peers; empty: nobody could be named
+    places: set[str]
+    clean: set[str] = field(default_factory=set)  # measured clean since it opened
+    verdict_id: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every place of it was measured clean since it was last seen there."""
+        return self.places <= self.clean
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The open incidents of one kind in one peer group."""
+
+    open: list[Open] = field(default_factory=list)
+    _count: int = 0
+
+    def on_found(self, culprits: frozenset[int], places: set[str]) -> Open | None:
+        """Note a finding; returns the new incident, or None where it is known.
+
+        Args:
+            culprits: peers at fault; empty where the group as a whole disagrees.
+            places: layers or parameters at which they disagree.
+        """
+        rest = culprits
+        for incident in self.open:
+            # Nobody named and somebody named are different incidents, also here.
+            shared = incident.culprits & culprits
+            if (shared or incident.culprits == culprits) and self._belongs(
+                incident, places
+            ):
+                incident.places |= places
+                incident.clean -= places
+                rest -= shared
+                if not rest:
+                    return None
+        self._count += 1
+        fresh = Open(number=self._count, culprits=rest, places=set(places))
+        self.open.append(fresh)
+        return fresh
+
+    def on_clean(self, peers: frozenset[int], places: set[str]) -> list[Open]:
+        """Note places at which `peers` agreed; returns the incidents now over."""
+        for incident in self.open:
+            if incident.culprits <= peers:
+                incident.clean |= places
+        over = [incident for incident in self.open if incident.is_over]
+        self.open = [incident for incident in self.open if not incident.is_over]
+        return over
+
+    @staticmethod
+    def _belongs(incident: Open, places: set[str]) -> bool:
+        return bool(places & incident.places) or not places <= incident.clean
