@@ -1,7 +1,7 @@
 """Turn a tensor into a 64-bit signature of dtype, shape and bytes (SCOUT sec. 5.2).
 
-Called by `c3` and `replay` for every compared surface. Never changes the tensor, torch's
-global state, RNG streams or thread counts; never moves a tensor's bytes off its device.
+Called by `replay` for every surface that peers compare. Never changes the tensor, global
+state of torch, RNG streams or thread counts; moves at most 4 KiB off the device.
 
     words w[i], i = 0, 1, ...  (8 bytes each, native order, the last padded with zeros)
       | x[i] = mix(w[i] xor (i + 1) * STEP)         on the tensor's device
@@ -35,15 +35,16 @@ Words = npt.NDArray[np.uint64]
 MAX_LANES = 512  # SCOUT sec. 9: at most 512 64-bit values leave the device
 PIECE_WORDS = 1024
 
-# The golden-ratio step of SplitMix64 and Stafford's "Mix13" (its shifts and odd factors).
+# The golden-ratio step of SplitMix64; shifts and odd factors of Stafford's "Mix13".
 STEP = np.uint64(0x9E3779B97F4A7C15)
 FACTOR_1 = np.uint64(0xBF58476D1CE4E5B9)
 FACTOR_2 = np.uint64(0x94D049BB133111EB)
 SHIFT_1, SHIFT_2, SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
 
 _ZERO = np.uint64(0)
-# Chunks of 1 MiB, with a key and a scratch buffer beside them, stay in a CPU's cache; an
-# accelerator wants fewer, larger launches. Both divide MAX_LANES; neither is in the value.
+# Chunks of 1 MiB, with a key and a scratch buffer beside them, stay in a CPU's cache;
+# an accelerator wants fewer, larger launches. Both divide MAX_LANES, and the value does
+# not depend on them.
 _CHUNK_PIECES_CPU, _CHUNK_PIECES_ELSEWHERE = 128, 512
 # A view of the same width makes any dtype copyable, also those without a copy kernel.
 _COPYABLE = {
@@ -58,8 +59,8 @@ _COPYABLE = {
 def signature(tensor: torch.Tensor) -> int:
     """The signature of `tensor`, an unsigned 64-bit number; bytes decide, not values.
 
-    Any strides, offset, dense dtype and device. A tensor that is not contiguous is copied
-    first. -0.0 and 0.0 differ, as do NaNs with different payloads.
+    Any strides, offset, dense dtype and device. A tensor that is not contiguous is
+    copied first. -0.0 and 0.0 differ, as do NaNs with different payloads.
 
     Raises:
         TypeError: not a tensor, or a subclass without bytes of its own (DTensor).
@@ -69,7 +70,7 @@ def signature(tensor: torch.Tensor) -> int:
 
 
 def signatures(tensors: Iterable[torch.Tensor]) -> list[int]:
-    """`signature` of each; every fold is launched before the first result is awaited."""
+    """`signature` of each; all folds are launched before the first is awaited."""
     pending = [(tensor, _lanes(tensor)) for tensor in tensors]
     return [_finish(tensor, lanes) for tensor, lanes in pending]
 
@@ -96,7 +97,7 @@ def warm_up() -> None:
 
 
 def fold_words(words: Words, first: int, lanes: Words) -> None:
-    """Add `words`, of which the first has index `first`, to `lanes` (numba compiles it).
+    """Add `words`, the first of index `first`, to `lanes`; numba compiles this.
 
     Args:
         words: shape (n,), read-only and unaligned allowed.
@@ -192,12 +193,12 @@ def _finish(tensor: torch.Tensor, lanes: Words | torch.Tensor) -> int:
     digest = hashlib.blake2b(
         f"{tensor.dtype}{tuple(tensor.shape)}".encode(), digest_size=8
     )
-    digest.update(values)
+    digest.update(values.data)
     return int.from_bytes(digest.digest(), "big")
 
 
 def _raw_bytes(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor's bytes in logical order, shape (nbytes,) uint8; a view if it can be."""
+    """The bytes in logical order, shape (nbytes,) uint8; a view where it can be."""
     _check(tensor)
     plain = tensor.detach().resolve_conj().resolve_neg()
     if not plain.is_contiguous():
@@ -238,7 +239,7 @@ def _compiled_fold() -> Callable[[Words, int, Words], None]:
         if _agrees_with_torch(fold):
             return fold
     except (RuntimeError, OSError, EOFError, pickle.UnpicklingError):
-        # No folder that numba may write (beside this file or in the home), or a torn file.
+        # numba may write neither beside this file nor in the home, or its file is torn.
         pass
     return _compile(cache=False)
 
