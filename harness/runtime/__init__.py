@@ -1,0 +1,1 @@
+"""Where ranks run: one interface (`base`), one file per implementation (DESIGN 2.6)."""

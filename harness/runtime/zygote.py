@@ -1,0 +1,153 @@
+"""The process that imports torch once and forks the ranks of one run.
+
+    python -m harness.runtime.zygote CONTROL_FD PARENT_PID RUN_PATH WORKLOAD
+      1. die with the harness           2. import the workload and warm it up
+      3. bind the store's socket        4. on "start": fork ranks
+      5. report each exit               6. end when the harness closes the socket
+
+One JSON object per packet of a SOCK_SEQPACKET socket: in {"start": num_ranks}; out
+{"ready"}, {"started": rank, "pid"}, {"exited": rank, "pid", "exit_code", "signal"}.
+It runs no thread of its own before forking, and never touches events.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import selectors
+import socket
+import sys
+import traceback
+from dataclasses import dataclass
+from typing import Any
+
+from harness.runtime.base import RankSpec
+from harness.runtime.lifeline import die_with_parent, name_process
+
+STORE_HOST = "127.0.0.1"
+_BACKLOG = 256  # ranks connect to the store at the same moment
+
+
+@dataclass(slots=True)
+class _Child:
+    rank: int
+    pid: int
+    pidfd: int  # readable when the process has ended
+
+
+class Zygote:
+    """Forks ranks on request and reports how each ended."""
+
+    def __init__(self, control: socket.socket, run_path: str, workload: Any) -> None:
+        self._control = control
+        self._run_path = run_path
+        self._workload = workload
+        self._children: dict[int, _Child] = {}
+        self._selector = selectors.DefaultSelector()
+
+    def serve(self) -> int:
+        """Serve until the harness closes the socket; in a rank: its exit code."""
+        self._selector.register(self._control, selectors.EVENT_READ)
+        self._send({"ready": os.getpid()})
+        while True:
+            for key, _ in self._selector.select():
+                if key.fileobj is not self._control:
+                    self._reap(key.data)
+                    continue
+                packet = self._control.recv(65536)
+                if not packet:
+                    return 0  # ranks that are left die with this process
+                code = self._start(int(json.loads(packet)["start"]))
+                if code is not None:
+                    return code
+
+    def _start(self, num_ranks: int) -> int | None:
+        store = socket.create_server((STORE_HOST, 0), backlog=_BACKLOG)
+        # What lives now is shared with all ranks: keep their collectors off its pages.
+        gc.freeze()
+        parent = os.getpid()
+        for rank in range(num_ranks):
+            tied, tell_tied = os.pipe()
+            pid = os.fork()
+            if pid == 0:
+                die_with_parent(parent)
+                os.close(tied)
+                os.close(tell_tied)
+                return self._become_rank(rank, num_ranks, store)
+            # Reported only once it is tied to us: nobody can stop it before.
+            os.close(tell_tied)
+            os.read(tied, 1)
+            os.close(tied)
+            self._watch(rank, pid)
+        store.close()
+        return None
+
+    def _watch(self, rank: int, pid: int) -> None:
+        child = _Child(rank, pid, os.pidfd_open(pid))
+        self._children[rank] = child
+        self._selector.register(child.pidfd, selectors.EVENT_READ, child)
+        self._send({"started": rank, "pid": pid})
+
+    def _become_rank(self, rank: int, num_ranks: int, store: socket.socket) -> int:
+        name_process(f"rank{rank}")
+        self._selector.close()
+        self._control.close()
+        for child in self._children.values():
+            os.close(child.pidfd)
+        _redirect(os.path.join(self._run_path, "logs", f"rank{rank}.log"))
+        host, port = store.getsockname()
+        fd = store.detach() if rank == 0 else None
+        store.close()
+        spec = RankSpec(
+            rank=rank, world_size=num_ranks, run_path=self._run_path,
+            store_host=host, store_port=port, store_fd=fd,
+        )  # fmt: skip
+        try:
+            return int(self._workload.main(spec))
+        except Exception:  # the rank's log is where its user looks
+            traceback.print_exc()
+            return 1
+
+    def _reap(self, child: _Child) -> None:
+        _, status = os.waitpid(child.pid, 0)
+        self._selector.unregister(child.pidfd)
+        os.close(child.pidfd)
+        code = os.waitstatus_to_exitcode(status)
+        self._send(
+            {
+                "exited": child.rank,
+                "pid": child.pid,
+                "exit_code": code if code >= 0 else None,
+                "signal": -code if code < 0 else None,
+            }
+        )
+
+    def _send(self, message: dict[str, int | None]) -> None:
+        self._control.send(json.dumps(message).encode())
+
+
+def _redirect(path: str) -> None:
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for source, target in ((nothing, 0), (log, 1), (log, 2)):
+        os.dup2(source, target)
+    os.close(log)
+    os.close(nothing)
+
+
+def main(argv: list[str]) -> int:
+    """Run the zygote; also the last frame of every rank that it forks."""
+    control_fd, parent_pid, run_path, workload_name = argv
+    die_with_parent(int(parent_pid))
+    name_process("zygote")
+    control = socket.socket(fileno=int(control_fd))
+    os.set_inheritable(control.fileno(), False)
+    workload = importlib.import_module(workload_name)
+    workload.warm_up()
+    return Zygote(control, run_path, workload).serve()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
