@@ -63,7 +63,7 @@ class RankContext:
     model: torch.nn.Module
     optimizer: torch.optim.Optimizer
     layers: Sequence[tuple[str, torch.nn.Module]]
-    emit: Callable[[Event], None]
+    emit: Callable[[Event], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

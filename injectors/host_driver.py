@@ -37,7 +37,7 @@ class HostDriver:
         self,
         faults: Sequence[tuple[str, RankParameters]],
         context: HostContext,
-        emit: Callable[[Event], None],
+        emit: Callable[[Event], object],
     ) -> None:
         self._emit = emit
         self._faults: dict[str, _Driven] = {}

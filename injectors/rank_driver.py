@@ -24,7 +24,7 @@ from vocab.names import rank_name
 if TYPE_CHECKING:
     import torch
 
-Emit = Callable[[Event], None]
+Emit = Callable[[Event], object]
 
 
 @dataclass(slots=True)

@@ -139,7 +139,7 @@ def straggler(
     measured += f"{slow.threshold_s * 1e3:.1f} ms"
     which = f"the {slow.surface.rpartition('.')[2]} pass of {layer}"
     if slow.peer >= 0:
-        names = (rank_name(check.group_ranks[slow.peer]),)
+        names: tuple[str, ...] = (rank_name(check.group_ranks[slow.peer]),)
         k = bitmap.count("0")
         state, scope, code, needed = State.ATTRIBUTED, Scope.RANK, "straggler", None
         reason = (

@@ -114,7 +114,7 @@ class Confirmer:
         return [confirmed[peer] for peer in sorted(confirmed)]
 
     def _remember(self, step: int, peers: set[int]) -> None:
-        """Chain of consecutive checks at which a peer was slow, whatever the surface."""
+        """Chain of consecutive checks at which a peer was slow, on any surface."""
         self._last_check = {
             peer: sorted({*self._last_check.get(peer, []), step}) for peer in peers
         }

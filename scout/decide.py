@@ -1,7 +1,7 @@
 """From a check's evidence to verdicts: consensus, floors, confirmation, incidents.
 
     CheckCompleted ─► exact(values)  ─► who disagrees where ─► Ledger ─► Verdict(sdc)
-                  ├─► judge(timings) ─► Confirmer           ─► Ledger ─► Verdict(straggler)
+                  ├─► judge(timings) ─► Confirmer           ─► Ledger ─► Verdict(slow)
                   └─► problem, missing                      ─► Ledger ─► incomplete_data
 
 Pure. Every peer runs the same decider on the same evidence; re-analysis runs it again
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from scout import check_verdict
 from scout.config import ScoutConfig
-from scout.confirm import Confirmer, Slow, judge
+from scout.confirm import Confirmer, Slow, expression, judge
 from scout.consensus import Status, exact
 from scout.incident import Ledger
 from vocab.events import (
@@ -209,7 +209,7 @@ def _evaluated_timing(timing: TimingEvidence, config: ScoutConfig) -> TimingEvid
     slowest = max((v for v in charged if v is not None), default=None)
     statistic = Statistic(
         name="charged time", value=slowest, threshold=judged.threshold_s,
-        expression=check_verdict.expression(config), unit="s",
+        expression=expression(config), unit="s",
     )  # fmt: skip
     return replace(timing, status=status.value, bitmap=bitmap, statistic=statistic)
 

@@ -17,3 +17,11 @@ class SetupError(ScoutError, ValueError):
 
 class ExchangeFailed(ScoutError):
     """A diagnostic exchange did not complete; the check is given up."""
+
+
+class RingUnreadable(ScoutError):
+    """A progress ring is not there, or is none of this format."""
+
+
+class ObserverFailed(ScoutError):
+    """An observer process did not start; training goes on without it."""

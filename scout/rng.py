@@ -25,9 +25,10 @@ def capture(device: torch.device) -> list[torch.Tensor]:
 
 def install(states: Sequence[torch.Tensor], device: torch.device) -> None:
     """Set the states that `capture` made for the same kind of device."""
-    torch.set_rng_state(states[0].cpu())
+    # Cloned: set_rng_state reads from the start of the storage, not of the view.
+    torch.set_rng_state(states[0].cpu().clone())
     if device.type == "cuda":
-        torch.cuda.set_rng_state(states[1].cpu(), device)
+        torch.cuda.set_rng_state(states[1].cpu().clone(), device)
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""What runs inside a rank: `train` is the entry, one file per model."""
