@@ -1,0 +1,123 @@
+"""Columns of the two heatmaps: grouped by check, banded by injection. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Protocol
+
+from harness.figures.style import layout
+from harness.palette import Theme
+from harness.views.timeline import Band
+
+# Wide enough for a glyph; below it the picture scrolls sideways instead of blurring.
+MIN_COLUMN_PX = 5
+ROW_PX = 30
+MAX_TICKS = 24
+
+
+class Column(Protocol):
+    """What both kinds of heatmap column have."""
+
+    @property
+    def check(self) -> int:
+        """Number of the check."""
+
+    @property
+    def step(self) -> int:
+        """Step of the check."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckSpan:
+    """The columns `first` to `last` of one check."""
+
+    check: int
+    step: int
+    first: int
+    last: int
+
+
+def spans(columns: Sequence[Column]) -> list[CheckSpan]:
+    """Consecutive columns of one check, in order."""
+    found = []
+    start = 0
+    for (check, step), members in groupby(columns, key=lambda c: (c.check, c.step)):
+        size = sum(1 for _ in members)
+        found.append(
+            CheckSpan(check=check, step=step, first=start, last=start + size - 1)
+        )
+        start += size
+    return found
+
+
+def ticks(found: list[CheckSpan]) -> dict[str, Any]:
+    """Axis ticks at the middle of each check; thinned out when there are many."""
+    every = max(1, -(-len(found) // MAX_TICKS))
+    shown = found[::every]
+    return {
+        "tickvals": [(span.first + span.last) / 2 for span in shown],
+        "ticktext": [f"check {s.check}<br>step {s.step}" for s in shown],
+    }
+
+
+def separators(found: list[CheckSpan], theme: Theme) -> list[dict[str, Any]]:
+    """A line between one check and the next."""
+    return [
+        {
+            "type": "line", "xref": "x", "yref": "paper", "x0": span.first - 0.5,
+            "x1": span.first - 0.5, "y0": 0, "y1": 1,
+            "line": {"color": theme["ink-3"], "width": 1.5},
+        }
+        for span in found[1:]
+    ]  # fmt: skip
+
+
+def injection_strips(
+    found: list[CheckSpan], bands: Sequence[Band], theme: Theme
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """(shapes, labels) above the checks that were made while a fault was active."""
+    shapes: list[dict[str, Any]] = []
+    labels: list[dict[str, Any]] = []
+    for band in bands:
+        inside = [span for span in found if _is_inside(span, band)]
+        if not inside:
+            continue
+        left, right = inside[0].first - 0.5, inside[-1].last + 0.5
+        shapes.append(
+            {
+                "type": "rect", "xref": "x", "yref": "paper", "x0": left, "x1": right,
+                "y0": 1.01, "y1": 1.05, "fillcolor": band.color, "line": {"width": 0},
+            }
+        )  # fmt: skip
+        labels.append(
+            {
+                "xref": "x", "yref": "paper", "x": left, "y": 1.06,
+                "xanchor": "left", "yanchor": "bottom", "showarrow": False,
+                "text": f"▼ {band.label} · {', '.join(band.targets)}",
+                "font": {"color": theme["ink-2"], "size": 11},
+            }
+        )  # fmt: skip
+    return shapes, labels
+
+
+def grid_layout(
+    theme: Theme, num_rows: int, num_columns: int, **extra: Any
+) -> dict[str, Any]:
+    """Layout of a heatmap; `meta.min_width` is where sideways scrolling begins."""
+    height = 28 + 52 + ROW_PX * max(1, num_rows)
+    return layout(
+        theme,
+        height,
+        margin={"l": 64, "r": 16, "t": 30, "b": 44},
+        meta={"min_width": 96 + MIN_COLUMN_PX * num_columns},
+        **extra,
+    )
+
+
+def _is_inside(span: CheckSpan, band: Band) -> bool:
+    if band.from_step is None:
+        return False
+    after = band.to_step is not None and span.step > band.to_step
+    return span.step >= band.from_step and not after

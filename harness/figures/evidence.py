@@ -1,0 +1,121 @@
+"""C3's evidence of one peer group: ranks × (check, surface). Pure.
+
+A clean run's picture is full of agreement, not empty. Outliers carry a ✕, missing
+values a ring, undecided ones a ≠: colour is never the only sign.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.figures import columns, style
+from harness.palette import Theme
+from harness.views import evidence as ev
+from harness.views.run import RunView
+
+_LEVELS = {
+    ev.AGREES: 0,
+    ev.OUTLIER: 1,
+    ev.UNDECIDED: 2,
+    ev.MISSING: 3,
+    ev.NOT_COMPARED: 4,
+}
+_FILLS = ("cell-agree", "cell-outlier", "cell-undecided", "cell-missing", "cell-none")
+# (cell, symbol for Plotly, its colour, name)
+_MARKS = (
+    (ev.OUTLIER, "x", "on-outlier"),
+    (ev.UNDECIDED, "diamond-open", "mark"),
+    (ev.MISSING, "circle-open", "mark"),
+)
+
+
+def figure(view: RunView, theme: Theme, group: int = 0) -> style.Figure:
+    """The picture of the group-th grid; an empty one while there is no evidence."""
+    if group >= len(view.evidence):
+        return {"data": [], "layout": columns.grid_layout(theme, 1, 0)}
+    grid = view.evidence[group]
+    spans = columns.spans(grid.columns)
+    strips, labels = columns.injection_strips(spans, view.timeline.bands, theme)
+    return {
+        "data": [_cells(grid, theme), *_marks(grid, theme)],
+        "layout": columns.grid_layout(
+            theme,
+            len(grid.ranks),
+            len(grid.columns),
+            xaxis=style.axis(theme, showgrid=False, **columns.ticks(spans)),
+            yaxis=style.axis(
+                theme, showgrid=False, autorange="reversed", type="category"
+            ),
+            shapes=[*columns.separators(spans, theme), *strips],
+            annotations=labels,
+        ),
+    }
+
+
+def colorscale(fills: tuple[str, ...], theme: Theme) -> list[list[Any]]:
+    """A stepped scale: level i of n has the i-th fill."""
+    scale: list[list[Any]] = []
+    for level, name in enumerate(fills):
+        scale.append([level / len(fills), theme[name]])
+        scale.append([(level + 1) / len(fills), theme[name]])
+    return scale
+
+
+def _cells(grid: ev.EvidenceGrid, theme: Theme) -> dict[str, Any]:
+    return {
+        "type": "heatmap",
+        "name": "cells",
+        "x": list(range(len(grid.columns))),
+        "y": list(grid.ranks),
+        "z": [[_LEVELS[char] for char in row] for row in grid.cells],
+        "zmin": -0.5,
+        "zmax": 4.5,
+        "colorscale": colorscale(_FILLS, theme),
+        "showscale": False,
+        "xgap": 1,
+        "ygap": 2,
+        "text": [
+            [_hover(grid, row, column) for column in range(len(grid.columns))]
+            for row in range(len(grid.ranks))
+        ],
+        "hovertemplate": "%{text}<extra></extra>",
+    }
+
+
+def _hover(grid: ev.EvidenceGrid, row: int, number: int) -> str:
+    column = grid.columns[number]
+    value = grid.values[row][number]
+    place = f" · {column.layer}" if column.layer else ""
+    lines = [
+        f"<b>{grid.ranks[row]}</b> {ev.CELL_WORDS[grid.cells[row][number]]}",
+        f"{column.surface}{place}",
+        f"signature {value}" if value else "no signature",
+        f"{column.votes_text} agree · {column.status}",
+        f"check {column.check} · step {column.step}",
+    ]
+    if column.problem:
+        lines.append(column.problem)
+    return "<br>".join(lines)
+
+
+def _marks(grid: ev.EvidenceGrid, theme: Theme) -> list[dict[str, Any]]:
+    traces = []
+    for char, symbol, color in _MARKS:
+        places = [
+            (number, rank)
+            for rank, row in zip(grid.ranks, grid.cells, strict=True)
+            for number, found in enumerate(row)
+            if found == char
+        ]
+        if places:
+            traces.append(
+                {
+                    "type": "scatter", "mode": "markers", "hoverinfo": "skip",
+                    "name": ev.CELL_WORDS[char],
+                    "x": [place[0] for place in places],
+                    "y": [place[1] for place in places],
+                    "marker": {"symbol": symbol, "size": 7, "color": theme[color],
+                               "line": {"width": 1.5, "color": theme[color]}},
+                }
+            )  # fmt: skip
+    return traces

@@ -1,0 +1,120 @@
+"""Timings of one peer group: ranks × (check, timed interval), as ratio to the median.
+
+Pure. A triangle marks what is past C3's threshold, up for slower, down for faster.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from harness.figures import columns, style
+from harness.palette import Theme
+from harness.views import evidence as ev
+from harness.views import timing as tm
+from harness.views.run import RunView
+
+_CLIP = 3.0  # log2: beyond 8 times or an eighth the colour says no more
+_MARKS = (
+    (tm.SLOWER, "triangle-up"),
+    (tm.FASTER, "triangle-down"),
+    (ev.UNDECIDED, "diamond-open"),
+    (ev.MISSING, "circle-open"),
+)
+
+
+def figure(view: RunView, theme: Theme, group: int = 0) -> style.Figure:
+    """The picture of the group-th grid; an empty one while there is no evidence."""
+    if group >= len(view.timing):
+        return {"data": [], "layout": columns.grid_layout(theme, 1, 0)}
+    grid = view.timing[group]
+    spans = columns.spans(grid.columns)
+    strips, labels = columns.injection_strips(spans, view.timeline.bands, theme)
+    return {
+        "data": [_cells(grid, theme), *_marks(grid, theme)],
+        "layout": columns.grid_layout(
+            theme,
+            len(grid.ranks),
+            len(grid.columns),
+            xaxis=style.axis(theme, showgrid=False, **columns.ticks(spans)),
+            yaxis=style.axis(
+                theme, showgrid=False, autorange="reversed", type="category"
+            ),
+            shapes=[*columns.separators(spans, theme), *strips],
+            annotations=labels,
+        ),
+    }
+
+
+def log_ratio(value: float | None, middle: float | None) -> float | None:
+    """log2 of value over median, clipped; None where either is missing or 0."""
+    if not value or not middle:
+        return None
+    return max(-_CLIP, min(_CLIP, math.log2(value / middle)))
+
+
+def _cells(grid: tm.TimingGrid, theme: Theme) -> dict[str, Any]:
+    middles = [column.median_s for column in grid.columns]
+    return {
+        "type": "heatmap",
+        "name": "cells",
+        "x": list(range(len(grid.columns))),
+        "y": list(grid.ranks),
+        "z": [
+            [log_ratio(s, m) for s, m in zip(row, middles, strict=True)]
+            for row in grid.charged_s
+        ],
+        "zmin": -_CLIP,
+        "zmax": _CLIP,
+        "colorscale": [
+            [0.0, theme["cell-fast"]],
+            [0.5, theme["cell-agree"]],
+            [1.0, theme["cell-slow"]],
+        ],
+        "showscale": False,
+        "xgap": 1,
+        "ygap": 2,
+        "text": [
+            [_hover(grid, row, column) for column in range(len(grid.columns))]
+            for row in range(len(grid.ranks))
+        ],
+        "hovertemplate": "%{text}<extra></extra>",
+    }
+
+
+def _hover(grid: tm.TimingGrid, row: int, number: int) -> str:
+    column = grid.columns[number]
+    place = f" · {column.layer}" if column.layer else ""
+    lines = [
+        f"<b>{grid.ranks[row]}</b> {tm.CELL_WORDS[grid.cells[row][number]]}",
+        f"{column.surface}{place}",
+        f"{grid.charged_text[row][number]}, median {column.median_text}",
+        f"check {column.check} · step {column.step} · {column.status}",
+    ]
+    if column.statistic is not None:
+        s = column.statistic
+        lines.append(f"{s.name} {s.value_text}, threshold {s.threshold_text}")
+    return "<br>".join(lines)
+
+
+def _marks(grid: tm.TimingGrid, theme: Theme) -> list[dict[str, Any]]:
+    traces = []
+    for char, symbol in _MARKS:
+        places = [
+            (number, rank)
+            for rank, row in zip(grid.ranks, grid.cells, strict=True)
+            for number, found in enumerate(row)
+            if found == char
+        ]
+        if places:
+            traces.append(
+                {
+                    "type": "scatter", "mode": "markers", "hoverinfo": "skip",
+                    "name": tm.CELL_WORDS[char],
+                    "x": [place[0] for place in places],
+                    "y": [place[1] for place in places],
+                    "marker": {"symbol": symbol, "size": 9, "color": theme["mark"],
+                               "line": {"width": 1.5, "color": theme["mark"]}},
+                }
+            )  # fmt: skip
+    return traces
