@@ -1,6 +1,6 @@
 """How long a call took, and how much of that was somebody else's fault.
 
-charged = wall - run-queue wait: on-CPU and blocked time. Contention by other processes
+charged = wall - run-queue wait, at least on-CPU: on-CPU and blocked time. Contention by other processes
 shows as run-queue wait and is not charged; a sleeping, stopped or slow rank is (FACTS
 "CPU contention against a real straggler").
 """
@@ -10,9 +10,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import torch
+if TYPE_CHECKING:
+    import torch
 
 T = TypeVar("T")
 
@@ -30,7 +31,12 @@ class Timing:
     @property
     def charged_s(self) -> float:
         """What counts against the rank: on-CPU plus blocked time."""
-        return max(0.0, self.wall_s - self.run_wait_s)
+        return charged(self.wall_s, self.on_cpu_s, self.run_wait_s)
+
+
+def charged(wall_s: float, on_cpu_s: float, run_wait_s: float) -> float:
+    """Seconds that count against a rank; the kernel's two clocks differ by a tick."""
+    return max(on_cpu_s, wall_s - run_wait_s)
 
 
 def timed(call: Callable[[], T], device: torch.device) -> tuple[T, Timing]:
@@ -58,4 +64,6 @@ def _run_wait_s() -> float:
 
 def _synchronize(device: torch.device) -> None:
     if device.type == "cuda":
+        import torch
+
         torch.cuda.synchronize(device)

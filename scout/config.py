@@ -26,7 +26,10 @@ RECIPES = ("embedding", "hidden", "lm_head", "optimizer")
 class ScoutConfig:
     """How often SCOUT looks, how sure it must be, and how long silence is normal."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid"}
+    __pydantic_config__: ClassVar[dict[str, Any]] = {
+        "extra": "forbid",
+        "use_attribute_docstrings": True,  # the launch form shows them as help
+    }
 
     replay_every: int = 20
     """Steps between checks; 20 is SCOUT sec. 6.1.1's example (1 or more)."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from scout import check_verdict
+from scout.clock import charged
 from scout.config import ScoutConfig
 from scout.confirm import Confirmer, Slow, expression, judge
 from scout.consensus import Status, exact
@@ -178,10 +179,11 @@ def evaluated(check: CheckCompleted, config: ScoutConfig) -> CheckCompleted:
 
 
 def charged_s(timing: TimingEvidence) -> tuple[float | None, ...]:
-    """Wall time less run-queue wait, per peer, seconds; None where it is missing."""
+    """What counts against each peer, seconds; None where it is missing."""
+    parts = zip(timing.wall_s, timing.on_cpu_s, timing.run_wait_s, strict=True)
     return tuple(
-        None if wall is None or wait is None else max(0.0, wall - wait)
-        for wall, wait in zip(timing.wall_s, timing.run_wait_s, strict=True)
+        None if wall is None or cpu is None or wait is None else charged(wall, cpu, wait)
+        for wall, cpu, wait in parts
     )
 
 
@@ -194,19 +196,19 @@ def _evaluated_surface(surface: SurfaceEvidence) -> SurfaceEvidence:
 
 
 def _evaluated_timing(timing: TimingEvidence, config: ScoutConfig) -> TimingEvidence:
-    charged = charged_s(timing)
-    judged = judge(timing.surface, charged, config)
+    values = charged_s(timing)
+    judged = judge(timing.surface, values, config)
     slow = {item.peer for item in judged.slow}
     bitmap = "".join(
         "?" if value is None else "1" if peer in slow else "0"
-        for peer, value in enumerate(charged)
+        for peer, value in enumerate(values)
     )
     # Alg. 1 also marks peers inside the floors, and quick ones: no straggler, so the
     # status that the pages show is the one after the floors.
     status = judged.result.status
     if status is Status.ATTRIBUTED and not slow:
         status = Status.AGREE
-    slowest = max((v for v in charged if v is not None), default=None)
+    slowest = max((v for v in values if v is not None), default=None)
     statistic = Statistic(
         name="charged time", value=slowest, threshold=judged.threshold_s,
         expression=expression(config), unit="s",
@@ -215,11 +217,11 @@ def _evaluated_timing(timing: TimingEvidence, config: ScoutConfig) -> TimingEvid
 
 
 def _slow_in(place: str, timing: TimingEvidence, config: ScoutConfig) -> list[Slow]:
-    charged = charged_s(timing)
-    judged = judge(place, charged, config)
+    values = charged_s(timing)
+    judged = judge(place, values, config)
     if judged.slow or judged.threshold_s is None:
         return list(judged.slow)
-    worst = max(v for v in charged if v is not None)
+    worst = max(v for v in values if v is not None)
     if worst > judged.threshold_s:  # they differ, and nobody can be named
         return [Slow(peer=-1, surface=place, value_s=worst,
                      threshold_s=judged.threshold_s,

@@ -23,5 +23,5 @@ class RingUnreadable(ScoutError):
     """A progress ring is not there, or is none of this format."""
 
 
-class ObserverFailed(ScoutError):
+class ObserverFailed(ScoutError, OSError):
     """An observer process did not start; training goes on without it."""

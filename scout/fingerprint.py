@@ -2,9 +2,9 @@
 
     all_reduce|sum|float32|[1024]|root=-
 
-Pure text: the recording backend writes it, the hang classifier compares it. A field that
-healthy callers may differ in (the splits of an AllToAll, the peer of a send) is `*`:
-the compatibility rule for legitimately rank-dependent values.
+Pure text: the recording backend writes it, the hang classifier compares it. A field
+that healthy callers may differ in (the splits of an AllToAll, the peer of a send) is
+`*`: the compatibility rule for legitimately rank-dependent values.
 """
 
 from __future__ import annotations

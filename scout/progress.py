@@ -1,4 +1,4 @@
-"""Publishes where a rank is, so that it can be read when the rank is stuck (SCOUT sec. 7).
+"""Publishes where a rank is, to be read when the rank is stuck (SCOUT sec. 7).
 
 A mapped file holds the last K boundaries and collectives. Training hooks call `enter`
 BEFORE an operation that may block and `leave` after it; about a microsecond each. The
@@ -65,9 +65,7 @@ class ProgressRing:
         self._closed = False
 
     @classmethod
-    def create(
-        cls, path: Path, *, rank: int, capacity: int = CAPACITY
-    ) -> ProgressRing:
+    def create(cls, path: Path, *, rank: int, capacity: int = CAPACITY) -> ProgressRing:
         """Make the file, in place of one that an earlier run left behind.
 
         Raises:

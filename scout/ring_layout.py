@@ -1,6 +1,6 @@
 """The bytes of a progress ring, the only thing that its writer and readers share.
 
-    words 0..15   header, one 8-byte signed word a field (native byte order: one machine)
+    words 0..15   header, one signed 8-byte word a field, in this machine's byte order
     K records     96 bytes each; `begin` is written first and `end` last
     names         append-only: 2-byte length and UTF-8 text, numbered from 1
 
@@ -36,8 +36,8 @@ class Word:
     CLOSED = 10  # 1: the trainer said goodbye
 
 
-# begin, step, op, lane_op, phase, name, role, group_seq, fingerprint, entered, left, end
-# CPython packs the fields in this order into a zeroed buffer, so that `begin` and `end`
+# begin, step, op, lane_op, phase, name, role, group_seq, fingerprint, entered, left,
+# end. CPython packs the fields in this order into a zeroed buffer: `begin` and `end`
 # are equal only in a whole record (x86 keeps the order of stores; elsewhere a reader
 # that looks at the very moment of writing may take a mixed record for a whole one).
 RECORD = struct.Struct("=12q")

@@ -85,9 +85,7 @@ class Standing:
         return _MAIN if entry is None or entry.lane_op is None else entry.phase
 
 
-def stand(
-    snapshot: ProgressSnapshot, silence_of: Callable[[str], float]
-) -> Standing:
+def stand(snapshot: ProgressSnapshot, silence_of: Callable[[str], float]) -> Standing:
     """Read a snapshot; `silence_of` gives the seconds that a phase may be silent."""
     ring = snapshot.ring
     entry = ring[-1] if ring else None
