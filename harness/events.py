@@ -15,8 +15,9 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.clock import MergedClock
 from vocab.errors import DecodeError
-from vocab.events import FileOpened, Stamped, UnreadableLine, decode
+from vocab.events import Stamped, UnreadableLine, decode
 
 _MAX_LINE_BYTES = 64 * 1024 * 1024
 
@@ -38,9 +39,7 @@ class EventReader:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._anchors: dict[str, FileOpened] = {}
-        self._anchor_ns: dict[str, int] = {}
-        self._origin: tuple[str, int] | None = None
+        self._clock = MergedClock()
 
     def read(self, cursor: str = "", *, sources: str = "*") -> Batch:
         """Every whole event behind `cursor`, merged by time.
@@ -59,7 +58,7 @@ class EventReader:
             start = offsets.get(name, 0)
             events, offsets[name] = self._read_file(path, name, start)
             found.extend(
-                (self._merge_ns(name, stamped), name, stamped.seq, stamped)
+                (self._clock.ns(stamped), name, stamped.seq, stamped)
                 for stamped in events
             )
         found.sort(key=lambda item: item[:3])
@@ -68,16 +67,13 @@ class EventReader:
         )
 
     def wall_ns(self, stamped: Stamped) -> int:
-        """Wall-clock time of an event that this reader has read."""
-        anchor = self._anchors.get(stamped.source)
-        if anchor is None:
-            return stamped.t_ns
-        return anchor.wall_ns + stamped.t_ns - self._anchor_ns[stamped.source]
+        """Merged wall-clock time of an event that this reader has read."""
+        return self._clock.ns(stamped)
 
     def _read_file(
         self, path: Path, name: str, start: int
     ) -> tuple[list[Stamped], int]:
-        if name not in self._anchors and start:
+        if start and not self._clock.knows(name):
             self._read_anchor(path, name)
         with path.open("rb") as file:
             file.seek(start)
@@ -89,7 +85,7 @@ class EventReader:
             stamped = _parse_line(line, name, offset)
             offset += len(line) + 1
             if stamped is not None:
-                self._note_anchor(name, stamped)
+                self._clock.note(stamped)
                 events.append(stamped)
         return events, start + end
 
@@ -97,23 +93,7 @@ class EventReader:
         with path.open("rb") as file:
             stamped = _parse_line(file.readline(_MAX_LINE_BYTES).rstrip(b"\n"), name, 0)
         if stamped is not None:
-            self._note_anchor(name, stamped)
-
-    def _note_anchor(self, name: str, stamped: Stamped) -> None:
-        if isinstance(stamped.event, FileOpened):
-            self._anchors[name] = stamped.event
-            self._anchor_ns[name] = stamped.t_ns
-            if self._origin is None:
-                offset = stamped.event.wall_ns - stamped.t_ns
-                self._origin = (stamped.event.boot_id, offset)
-
-    def _merge_ns(self, name: str, stamped: Stamped) -> int:
-        anchor = self._anchors.get(name)
-        if anchor is None or self._origin is None:
-            return stamped.t_ns
-        if anchor.boot_id == self._origin[0]:
-            return stamped.t_ns + self._origin[1]
-        return anchor.wall_ns + stamped.t_ns - self._anchor_ns[name]
+            self._clock.note(stamped)
 
 
 def encode_cursor(offsets: dict[str, int]) -> str:

@@ -1,7 +1,8 @@
 """Find and end the processes of a run by the mark in their environment (/proc).
 
-Every process of a run is exec'ed with FAULTYARD_RUN_ID=<run id>, which its children
-inherit. Only processes with that very mark are ever signalled.
+Every process of a run is exec'ed with FAULTYARD_RUN_ID=<run id> and FAULTYARD_RUNS_ROOT
+(the runs folder), which its children inherit. Only processes with that very mark are
+ever signalled; runs of another folder are somebody else's.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MARK = "FAULTYARD_RUN_ID"
+ROOT_MARK = "FAULTYARD_RUNS_ROOT"
 _PROC = Path("/proc")
 
 
@@ -23,6 +25,7 @@ class MarkedProcess:
 
     pid: int
     run_id: str
+    runs_root: str  # "" where it is not known
     name: str
 
 
@@ -30,11 +33,19 @@ def marked(run_id: str | None = None) -> list[MarkedProcess]:
     """Living processes of one run, or of any; never this process itself."""
     found = []
     for pid in _pids():
-        owner = _mark_of(pid)
+        marks = _marks_of(pid)
+        owner = marks.get(MARK)
         if owner is None or pid == os.getpid() or run_id not in (None, owner):
             continue
         if state_of(pid) not in ("gone", "Z"):
-            found.append(MarkedProcess(pid=pid, run_id=owner, name=_name_of(pid)))
+            found.append(
+                MarkedProcess(
+                    pid=pid,
+                    run_id=owner,
+                    runs_root=marks.get(ROOT_MARK, ""),
+                    name=_name_of(pid),
+                )
+            )
     return found
 
 
@@ -70,7 +81,7 @@ def _kill(process: MarkedProcess) -> None:
         return
     try:
         # Looked at again behind the pidfd: a number may have a new owner by now.
-        if _mark_of(process.pid) == process.run_id:
+        if _marks_of(process.pid).get(MARK) == process.run_id:
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
     except ProcessLookupError:
         pass
@@ -84,16 +95,17 @@ def _pids() -> Iterator[int]:
             yield int(entry.name)
 
 
-def _mark_of(pid: int) -> str | None:
+def _marks_of(pid: int) -> dict[str, str]:
     try:
         environ = (_PROC / str(pid) / "environ").read_bytes()
     except OSError:  # gone, or of another user
-        return None
-    prefix = f"{MARK}=".encode()
-    for item in environ.split(b"\0"):
-        if item.startswith(prefix):
-            return item[len(prefix) :].decode(errors="replace")
-    return None
+        return {}
+    pairs = (item.partition(b"=") for item in environ.split(b"\0"))
+    return {
+        key.decode(): value.decode(errors="replace")
+        for key, _, value in pairs
+        if key in (MARK.encode(), ROOT_MARK.encode())
+    }
 
 
 def _name_of(pid: int) -> str:

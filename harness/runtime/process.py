@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.errors import InfrastructureError
-from harness.processes import MARK, end
+from harness.processes import MARK, ROOT_MARK, end
 from harness.runtime.base import ExecResult, News, RankExit, RankStarted, RuntimeLost
 
 WORKLOAD = "harness.workloads.train"
@@ -49,6 +49,7 @@ def prepare(run_path: str, run_id: str, *, workload: str = WORKLOAD) -> ProcessR
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     environment = {
         **os.environ, **_ONE_THREAD, "GLOO_SOCKET_IFNAME": "lo", MARK: run_id,
+        ROOT_MARK: os.path.dirname(run_path),
         "PYTHONUNBUFFERED": "1",
     }  # fmt: skip
     log_path = os.path.join(run_path, "logs", "zygote.log")

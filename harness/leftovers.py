@@ -1,0 +1,93 @@
+"""What killed runs left on this machine: find it and remove it, nothing else.
+
+    processes   of a run of this folder that has no living harness
+    shared files /dev/shm/faultyard-<run id>-*
+    tickets, drafts, control files      of such runs
+
+Called by every run before it starts and by `faultyard clean`. Results, events and logs
+of ended runs are the user's and stay; runs of another folder are not ours to judge.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import processes, queue
+from harness.store import RunDirectory, Store, is_run_id
+
+SHARED = Path("/dev/shm")
+PREFIX = "faultyard-"
+_DRAFT = ".draft-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    """One thing that was removed: what it was, and of which run."""
+
+    what: str
+    run_id: str
+
+
+def sweep(
+    root: Path, *, spare: tuple[str, ...] = (), also_live: bool = False
+) -> list[Removed]:
+    """Remove what runs of `root` left behind.
+
+    Args:
+        spare: ids of runs that are not touched whatever their state.
+        also_live: end living runs too.
+    """
+    root = root.resolve()
+    live = () if also_live else tuple(queue.live_run_ids(root))
+    keep = frozenset((*live, *spare))
+    removed = list(_end_processes(root, keep))
+    removed += [
+        Removed(what=f"queue ticket {path.name}", run_id=path.name.partition("-")[2])
+        for path in queue.drop_dead_tickets(root)
+    ]
+    removed += _remove_drafts(root, keep)
+    for run in Store(root).runs():
+        if run.run_id not in keep:
+            removed += tidy(run)
+    return removed
+
+
+def tidy(run: RunDirectory) -> list[Removed]:
+    """Remove the shared and control files of one run whose processes are gone."""
+    removed = []
+    for path in sorted(SHARED.glob(f"{PREFIX}{run.run_id}*")):
+        _remove(path)
+        removed.append(Removed(what=f"shared file {path}", run_id=run.run_id))
+    for path in sorted(run.control.glob("*")):
+        _remove(path)
+        removed.append(Removed(what=f"control file {path.name}", run_id=run.run_id))
+    return removed
+
+
+def _end_processes(root: Path, keep: frozenset[str]) -> Iterator[Removed]:
+    stale = {
+        process.run_id
+        for process in processes.marked()
+        if process.runs_root == str(root) and process.run_id not in keep
+    }
+    for run_id in sorted(stale):
+        for process in processes.end(run_id):
+            yield Removed(what=f"process {process.pid} ({process.name})", run_id=run_id)
+
+
+def _remove_drafts(root: Path, keep: frozenset[str]) -> Iterator[Removed]:
+    for path in sorted(root.glob(f"{_DRAFT}*")):
+        run_id = path.name.removeprefix(_DRAFT)
+        if is_run_id(run_id) and run_id not in keep:
+            _remove(path)
+            yield Removed(what=f"unfinished run folder {path.name}", run_id=run_id)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
