@@ -191,9 +191,16 @@ class Mesh:
 
     def peer_groups(self) -> tuple[PeerGroup, ...]:
         """Every distinct peer group, by its lowest rank."""
-        found = {self.peer_group(rank).ranks: rank for rank in range(self.world_size)}
-        groups = [self.peer_group(rank) for rank in found.values()]
-        return tuple(sorted(groups, key=lambda group: group.ranks))
+        axis, fixed = ("replicate", AXES[1:])
+        if self.size("replicate") == 1:
+            axis, fixed = ("shard", AXES[2:])
+        members: dict[tuple[int, ...], list[int]] = {}
+        for rank, address in enumerate(self.addresses):
+            place = tuple(address.on(name) for name in fixed)
+            members.setdefault(place, []).append(rank)
+        return tuple(
+            self._group(axis, fixed, place, ranks) for place, ranks in members.items()
+        )
 
     def _peers(self, rank: int, axis: str, fixed: tuple[str, ...]) -> PeerGroup:
         if not 0 <= rank < self.world_size:
@@ -204,9 +211,21 @@ class Mesh:
             for other, address in enumerate(self.addresses)
             if all(address.on(name) == here.on(name) for name in fixed)
         ]
-        members.sort(key=lambda other: (self.addresses[other].on(axis), other))
-        place = "".join(f"{name[0]}{here.on(name)}" for name in fixed)
-        return PeerGroup(axis=axis, role=f"{axis}@{place}", ranks=tuple(members))
+        place = tuple(here.on(name) for name in fixed)
+        return self._group(axis, fixed, place, members)
+
+    def _group(
+        self,
+        axis: str,
+        fixed: tuple[str, ...],
+        place: tuple[int, ...],
+        members: list[int],
+    ) -> PeerGroup:
+        ordered = sorted(
+            members, key=lambda rank: (self.addresses[rank].on(axis), rank)
+        )
+        where = "".join(f"{n[0]}{at}" for n, at in zip(fixed, place, strict=True))
+        return PeerGroup(axis=axis, role=f"{axis}@{where}", ranks=tuple(ordered))
 
 
 def canonical_axis(name: str) -> str:

@@ -6,6 +6,7 @@ here with its traceback. Ranks that do not end in time are killed and named.
 
 from __future__ import annotations
 
+import faulthandler
 import multiprocessing
 import os
 import time
@@ -14,8 +15,6 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-
-import faulthandler
 
 import torch
 import torch.distributed as dist
