@@ -122,5 +122,8 @@ def _ring_path(rank: int) -> Path:
 
 def _tags() -> dict[str, str]:
     """Environment by which the observer is found again (`faultyard clean`)."""
-    tag = os.environ.get("FAULTYARD_RUN_ID")
-    return {} if tag is None else {"FAULTYARD_RUN_ID": tag}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith("FAULTYARD_RUN")
+    }

@@ -78,7 +78,7 @@ def main(spec: RankSpec) -> int:
 
 
 def _join(spec: RankSpec) -> None:
-    store = dist.distributed_c10d.TCPStore(
+    store = dist.TCPStore(
         spec.store_host,
         spec.store_port,
         spec.world_size,
