@@ -116,6 +116,52 @@ def grid_layout(
     )
 
 
+def middles(row: str, char: str, found: list[CheckSpan]) -> list[float]:
+    """Middle of every unbroken stretch of `char` within one check: a mark for each.
+
+    Cells can be narrower than a mark, and a mark on each would hide their colour.
+    """
+    places = []
+    for span in found:
+        start: int | None = None
+        for column in range(span.first, span.last + 2):
+            inside = column <= span.last and row[column] == char
+            if inside and start is None:
+                start = column
+            elif not inside and start is not None:
+                places.append((start + column - 1) / 2)
+                start = None
+    return places
+
+
+def mark_traces(
+    ranks: Sequence[str],
+    cells: Sequence[str],
+    found: list[CheckSpan],
+    marks: Sequence[tuple[str, str, str, str]],
+) -> list[dict[str, Any]]:
+    """The marks on a heatmap; `marks` has (cell, name, symbol, colour)."""
+    traces = []
+    for char, name, symbol, color in marks:
+        points = [
+            (x, rank)
+            for rank, row in zip(ranks, cells, strict=True)
+            for x in middles(row, char, found)
+        ]
+        if points:
+            traces.append(
+                {
+                    "type": "scatter", "mode": "markers", "hoverinfo": "skip",
+                    "name": name,
+                    "x": [x for x, _ in points],
+                    "y": [rank for _, rank in points],
+                    "marker": {"symbol": symbol, "size": 9, "color": color,
+                               "line": {"width": 2, "color": color}},
+                }
+            )  # fmt: skip
+    return traces
+
+
 def _is_inside(span: CheckSpan, band: Band) -> bool:
     if band.from_step is None:
         return False

@@ -21,12 +21,6 @@ _LEVELS = {
     ev.NOT_COMPARED: 4,
 }
 _FILLS = ("cell-agree", "cell-outlier", "cell-undecided", "cell-missing", "cell-none")
-# (cell, symbol for Plotly, its colour, name)
-_MARKS = (
-    (ev.OUTLIER, "x", "on-outlier"),
-    (ev.UNDECIDED, "diamond-open", "mark"),
-    (ev.MISSING, "circle-open", "mark"),
-)
 
 
 def figure(view: RunView, theme: Theme, group: int = 0) -> style.Figure:
@@ -37,7 +31,10 @@ def figure(view: RunView, theme: Theme, group: int = 0) -> style.Figure:
     spans = columns.spans(grid.columns)
     strips, labels = columns.injection_strips(spans, view.timeline.bands, theme)
     return {
-        "data": [_cells(grid, theme), *_marks(grid, theme)],
+        "data": [
+            _cells(grid, theme),
+            *columns.mark_traces(grid.ranks, grid.cells, spans, _marks(theme)),
+        ],
         "layout": columns.grid_layout(
             theme,
             len(grid.ranks),
@@ -98,24 +95,10 @@ def _hover(grid: ev.EvidenceGrid, row: int, number: int) -> str:
     return "<br>".join(lines)
 
 
-def _marks(grid: ev.EvidenceGrid, theme: Theme) -> list[dict[str, Any]]:
-    traces = []
-    for char, symbol, color in _MARKS:
-        places = [
-            (number, rank)
-            for rank, row in zip(grid.ranks, grid.cells, strict=True)
-            for number, found in enumerate(row)
-            if found == char
-        ]
-        if places:
-            traces.append(
-                {
-                    "type": "scatter", "mode": "markers", "hoverinfo": "skip",
-                    "name": ev.CELL_WORDS[char],
-                    "x": [place[0] for place in places],
-                    "y": [place[1] for place in places],
-                    "marker": {"symbol": symbol, "size": 7, "color": theme[color],
-                               "line": {"width": 1.5, "color": theme[color]}},
-                }
-            )  # fmt: skip
-    return traces
+def _marks(theme: Theme) -> list[tuple[str, str, str, str]]:
+    outlier, mark = theme["on-outlier"], theme["mark"]
+    return [
+        (ev.OUTLIER, ev.CELL_WORDS[ev.OUTLIER], "x-thin-open", outlier),
+        (ev.UNDECIDED, ev.CELL_WORDS[ev.UNDECIDED], "diamond-open", mark),
+        (ev.MISSING, ev.CELL_WORDS[ev.MISSING], "circle-open", mark),
+    ]

@@ -98,7 +98,7 @@ def _checks(line: Timeline, theme: Theme) -> list[dict[str, Any]]:
 
 def _verdicts(line: Timeline, theme: Theme) -> list[dict[str, Any]]:
     traces = []
-    for mark in line.verdicts:
+    for index, mark in enumerate(line.verdicts):
         symbol, color = _VERDICTS[mark.state]
         closed = "" if mark.closed_s is None else f"<br>closed at {mark.closed_s:.2f} s"
         step = "" if mark.step is None else f" · step {mark.step}"
@@ -106,7 +106,9 @@ def _verdicts(line: Timeline, theme: Theme) -> list[dict[str, Any]]:
             {
                 "type": "scatter", "mode": "markers+text", "name": mark.verdict_id,
                 "x": [mark.at_s], "y": ["verdict"],
-                "text": [mark.text], "textposition": "middle right",
+                "text": [f"  {mark.text}"],
+                # Verdicts may come close together: their names take turns.
+                "textposition": ("top right", "bottom right")[index % 2],
                 "textfont": {"color": theme["ink"], "size": 12},
                 "marker": {"symbol": symbol, "size": 12, "color": theme[color],
                            "line": {"width": 2, "color": theme[color]}},

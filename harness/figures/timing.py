@@ -15,12 +15,6 @@ from harness.views import timing as tm
 from harness.views.run import RunView
 
 _CLIP = 3.0  # log2: beyond 8 times or an eighth the colour says no more
-_MARKS = (
-    (tm.SLOWER, "triangle-up"),
-    (tm.FASTER, "triangle-down"),
-    (ev.UNDECIDED, "diamond-open"),
-    (ev.MISSING, "circle-open"),
-)
 
 
 def figure(view: RunView, theme: Theme, group: int = 0) -> style.Figure:
@@ -31,7 +25,10 @@ def figure(view: RunView, theme: Theme, group: int = 0) -> style.Figure:
     spans = columns.spans(grid.columns)
     strips, labels = columns.injection_strips(spans, view.timeline.bands, theme)
     return {
-        "data": [_cells(grid, theme), *_marks(grid, theme)],
+        "data": [
+            _cells(grid, theme),
+            *columns.mark_traces(grid.ranks, grid.cells, spans, _marks(theme)),
+        ],
         "layout": columns.grid_layout(
             theme,
             len(grid.ranks),
@@ -97,24 +94,14 @@ def _hover(grid: tm.TimingGrid, row: int, number: int) -> str:
     return "<br>".join(lines)
 
 
-def _marks(grid: tm.TimingGrid, theme: Theme) -> list[dict[str, Any]]:
-    traces = []
-    for char, symbol in _MARKS:
-        places = [
-            (number, rank)
-            for rank, row in zip(grid.ranks, grid.cells, strict=True)
-            for number, found in enumerate(row)
-            if found == char
-        ]
-        if places:
-            traces.append(
-                {
-                    "type": "scatter", "mode": "markers", "hoverinfo": "skip",
-                    "name": tm.CELL_WORDS[char],
-                    "x": [place[0] for place in places],
-                    "y": [place[1] for place in places],
-                    "marker": {"symbol": symbol, "size": 9, "color": theme["mark"],
-                               "line": {"width": 1.5, "color": theme["mark"]}},
-                }
-            )  # fmt: skip
-    return traces
+def _marks(theme: Theme) -> list[tuple[str, str, str, str]]:
+    symbols = {
+        tm.SLOWER: "triangle-up",
+        tm.FASTER: "triangle-down",
+        ev.UNDECIDED: "diamond-open",
+        ev.MISSING: "circle-open",
+    }
+    return [
+        (char, tm.CELL_WORDS[char], symbol, theme["mark"])
+        for char, symbol in symbols.items()
+    ]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
 from harness.results import Outcome
+from harness.views import wording
 from harness.views.run import RunView
 from harness.views.truth import ExpectedRow, FaultRow
 
@@ -114,8 +115,7 @@ def _extra_case(view: RunView) -> Case:
     if not extras:
         return Case(classname="expected", name=name, verdict="passed")
     blamed = "; ".join(
-        f"{e.kind.value} of {', '.join(e.blamed) or 'nobody'}: {e.reason}"
-        for e in extras
+        f"{wording.incident(e.kind, e.state, e.blamed)}: {e.reason}" for e in extras
     )
     return Case(classname="expected", name=name, verdict="failure", message=blamed)
 

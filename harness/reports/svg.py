@@ -168,10 +168,10 @@ def _trace(trace: dict[str, Any], frame: Frame) -> list[str]:
             shape = marker(symbol, x, y, style["size"], style["color"])
             parts.append(f"<g>{_title(hovers[index])}{shape}</g>")
     if "text" in trace["mode"]:
+        shift = -5 if trace["textposition"].startswith("top") else 13
+        font = {"tickfont": trace["textfont"]}
         for (x, y), text in zip(points, trace["text"], strict=True):
-            parts.append(
-                _text(x + 11, y + 4, text, {"tickfont": trace["textfont"]}, "start")
-            )
+            parts.append(_text(x + 4, y + shift, text, font, "start"))
     return parts
 
 

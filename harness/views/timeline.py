@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harness.views import wording
 from harness.views.source import RunFacts
 from vocab.events import (
     CheckCompleted,
@@ -165,14 +166,13 @@ def _verdicts(facts: RunFacts) -> tuple[VerdictMark, ...]:
     for timed in facts.events:
         if isinstance(timed.event, VerdictIssued):
             v = timed.event.verdict
-            whom = ", ".join(v.blamed) if v.blamed else v.state.value
             marks.append(
                 VerdictMark(
                     at_s=facts.at_s(timed.at_ns),
                     closed_s=closed.get(v.verdict_id),
                     verdict_id=v.verdict_id,
                     state=v.state,
-                    text=f"{v.kind.value}: {whom}",
+                    text=wording.incident(v.kind, v.state, v.blamed),
                     step=v.step,
                 )
             )

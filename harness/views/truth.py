@@ -222,6 +222,4 @@ def _judged(item: IncidentResult) -> ExpectedRow:
 def _expectation(
     kind: Kind, state: State, targets: tuple[str, ...], first: int, last: int
 ) -> str:
-    whom = wording.names(targets)
-    manner = "" if state is State.ATTRIBUTED else f" ({state.value})"
-    return f"{kind.value} of {whom}{manner}, {wording.steps(first, last)}"
+    return f"{wording.incident(kind, state, targets)}, {wording.steps(first, last)}"

@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from vocab.verdict import Kind, State
+
 ABSENT = "not measured"
 NOBODY = "nobody"
+_KINDS = {Kind.SDC: "SDC"}  # the others are words already
 
 
 def seconds(value: float | None) -> str:
@@ -56,6 +59,13 @@ def names(values: Sequence[str], absent: str = NOBODY) -> str:
     if len(values) == 1:
         return values[0]
     return f"{', '.join(values[:-1])} and {values[-1]}"
+
+
+def incident(kind: Kind, state: State, targets: Sequence[str]) -> str:
+    """What is blamed on whom: `SDC of rank2`, `SDC of nobody (group scoped)`."""
+    word = _KINDS.get(kind, kind.value)
+    manner = "" if state is State.ATTRIBUTED else f" ({state.value.replace('_', ' ')})"
+    return f"{word} of {names(targets)}{manner}"
 
 
 def steps(first: int | None, last: int | None) -> str:

@@ -1,0 +1,1 @@
+"""Routes, one module per concept; each only fetches a view and renders it."""

@@ -1,0 +1,117 @@
+"""Runs: the list, one run, starting one, ending one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Query, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from harness.errors import ScenarioError
+from harness.figures.catalogue import FIGURES
+from harness.scenario import Scenario, load
+from harness.views.listing import RunRow, rows
+from harness.views.run import RunView
+from webapp import editor
+from webapp.errors import ErrorBody
+from webapp.routes.scenarios import scenario_path
+from webapp.state import LauncherOf, SettingsOf, ViewsOf
+from webapp.templating import answer, page
+
+router = APIRouter(responses={"4XX": {"model": ErrorBody}})
+PAGE_SIZE = 50
+SEE_OTHER = 303
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunList:
+    """One page of runs, newest first."""
+
+    runs: tuple[RunRow, ...]
+    num_runs: int
+    page: int
+    num_pages: int
+
+
+@router.get("/runs.json", response_model=RunList)
+@router.get("/runs", include_in_schema=False)
+def run_list(
+    request: Request,
+    views: ViewsOf,
+    number: Annotated[int, Query(alias="page", ge=1, le=1_000_000)] = 1,
+) -> Response:
+    """All runs of the folder, 50 a page."""
+    found = views.store.runs()
+    num_pages = max(1, -(-len(found) // PAGE_SIZE))
+    first = (number - 1) * PAGE_SIZE
+    view = RunList(
+        runs=rows(found[first : first + PAGE_SIZE]),
+        num_runs=len(found),
+        page=number,
+        num_pages=num_pages,
+    )
+    return answer(request, "runs.html", view, title="Runs")
+
+
+@router.post("/runs", status_code=SEE_OTHER)
+async def launch(
+    request: Request, settings: SettingsOf, launcher: LauncherOf
+) -> Response:
+    """Launch; answers at once with the run's page.
+
+    Fields: `scenario` (a name of the catalogue), or `source` with `yaml` or the form's.
+    """
+    form = await request.form(max_fields=2000, max_files=0)
+    pairs = [(name, str(value)) for name, value in form.multi_items()]
+    fields = dict(pairs)
+    name = fields.get("scenario") or fields.get("name") or "edited"
+    try:
+        scenario, command = _wanted(fields, pairs, settings)
+    except ScenarioError:
+        if "text/html" not in request.headers.get("accept", ""):
+            raise
+        return _flawed(fields, pairs, name)
+    run = await run_in_threadpool(launcher.launch, scenario, name=name, command=command)
+    return RedirectResponse(f"/runs/{run.run_id}", status_code=SEE_OTHER)
+
+
+# The decorator nearest to the function is matched first: an id may not end in .json.
+@router.get("/runs/{run_id}", include_in_schema=False)
+@router.get("/runs/{run_id}.json", response_model=RunView)
+def run_page(request: Request, run_id: str, views: ViewsOf) -> Response:
+    """One run: verdict first, ground truth beside it, evidence below."""
+    view = views.view(run_id)
+    return answer(request, "run.html", view, title=view.origin.title, figures=FIGURES)
+
+
+@router.post("/runs/{run_id}/cancel", status_code=SEE_OTHER)
+def cancel(run_id: str, views: ViewsOf, launcher: LauncherOf) -> Response:
+    """Ask a run to end; it heals its faults and cleans up before it does."""
+    run = views.store.open(run_id)
+    if not launcher.cancel(run):
+        raise HTTPException(409, f"run {run_id} is not going on any more")
+    return RedirectResponse(f"/runs/{run_id}", status_code=SEE_OTHER)
+
+
+def _wanted(
+    fields: dict[str, str], pairs: editor.Pairs, settings: SettingsOf
+) -> tuple[Scenario, str | None]:
+    """(scenario, command that repeats it; None: running its own file)."""
+    shipped = fields.get("scenario", "")
+    if shipped:
+        scenario = load(scenario_path(settings.scenarios, shipped))
+        return scenario, f"faultyard run {shipped}"
+    if "source" not in fields and "yaml" not in fields:
+        raise HTTPException(422, "nothing to launch; allowed: scenario, yaml or form")
+    return editor.scenario_of(pairs), None
+
+
+def _flawed(fields: dict[str, str], pairs: editor.Pairs, name: str) -> Response:
+    if fields.get("source") == "form":
+        view = editor.of_form(pairs, name)
+    else:
+        view = editor.of_text(fields.get("yaml", ""), name)
+    text = page("launch.html", view=view, title=f"Launch {name}")
+    return HTMLResponse(text, status_code=422)

@@ -1,0 +1,38 @@
+"""Render templates: the dashboard's own and the parts it shares with the report."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from fastapi import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from harness.reports import html as report_html
+from vocab.codec import to_json
+
+TEMPLATES = Path(__file__).resolve().parent / "templates"
+
+
+@functools.cache
+def environment() -> jinja2.Environment:
+    """The one Jinja environment; made at first use, not at import."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader([TEMPLATES, report_html.TEMPLATES]),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+    )
+
+
+def page(template: str, **context: Any) -> str:
+    """One template as text."""
+    return environment().get_template(template).render(**context)
+
+
+def answer(request: Request, template: str, view: Any, **context: Any) -> Response:
+    """A page, or where the path ends in `.json` its JSON twin: the same dataclass."""
+    if request.url.path.endswith(".json"):
+        return JSONResponse(to_json(view))
+    return HTMLResponse(page(template, view=view, **context))
