@@ -28,6 +28,7 @@ from pydantic import (
     field_validator,
 )
 
+from harness import yaml_bounds
 from harness.errors import Flaw, ScenarioError
 from injectors.fault import Parameters, RankParameters
 from injectors.registry import FAULTS
@@ -270,11 +271,12 @@ def _check_rank_fault(
 
 def _compose(text: str, file: str) -> tuple[Any, dict[_Path, int]]:
     try:
+        yaml_bounds.check(text)
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         data = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
-        line = mark.line + 1 if mark is not None else None
+        line = mark.line + 1 if mark is not None else getattr(error, "line", None)
         problem = getattr(error, "problem", None) or str(error)
         flaw = _flaw(file, line, "yaml", f"is not readable: {problem}")
         raise ScenarioError([flaw]) from None
