@@ -33,8 +33,8 @@ from scout.hang_incident import (
 from scout.observer_journal import ObserverJournal
 from scout.observer_net import Switchboard
 from scout.observer_settings import ObserverSettings
-from scout.peer_round import PEER_WAIT_S, PeerRound, Trigger, read_snapshot
 from scout.observer_wire import Address, parse_address
+from scout.peer_round import PEER_WAIT_S, PeerRound, Trigger, read_snapshot
 from scout.process_stat import (
     GONE,
     UNKNOWN_EXIT,
@@ -63,6 +63,7 @@ GOODBYE_S = 2.0
 """After goodbye, how long the trainer may take to end and so show its exit code."""
 
 _LONGEST_SLEEP_S = 0.25  # a phase with a lower threshold may begin at any time
+_SHORTEST_SLEEP_S = 0.01  # what is due may have to wait for an answer
 _FIRST_RETRY_S = 0.5  # doubles while nothing can be said yet, up to the threshold
 _MAX_HOPS = 2  # observers that disagree on who writes must not tell each other for ever
 
@@ -222,7 +223,7 @@ class Observer:
             max(silence_ns, self._next_compare_ns),
             now_ns + int(_LONGEST_SLEEP_S * 1e9),
         )
-        return max(0.001, (due_ns - now_ns) / 1e9)
+        return max(_SHORTEST_SLEEP_S, (due_ns - now_ns) / 1e9)
 
     def _silent_s(self, now_ns: int) -> float:
         return max(0.0, (now_ns - self._ring.last_ns) / 1e9)

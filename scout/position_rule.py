@@ -32,7 +32,7 @@ def behind(question: Question) -> HangFinding | None:
     ]
     if not culprits:
         return None
-    culprit = culprits[0]
+    culprit = _furthest_behind(culprits)
     blamed = tuple(item.rank for item in culprits)
     past = _past(question, culprit)
     return HangFinding(
@@ -63,7 +63,7 @@ def stopped(question: Question) -> HangFinding | None:
     running = [item for item in question.alive if not item.is_stopped]
     if not culprits or not running or 2 * len(culprits) >= question.n:
         return None
-    culprit = culprits[0]
+    culprit = _furthest_behind(culprits)
     blamed = tuple(item.rank for item in culprits)
     letters = " and ".join(sorted({item.state for item in culprits}))
     reason = (
@@ -231,6 +231,11 @@ def _past(question: Question, item: Standing) -> list[Standing]:
             )
         )
     ]
+
+
+def _furthest_behind(standings: Sequence[Standing]) -> Standing:
+    """Which of several culprits the verdict's figures are of."""
+    return min(standings, key=lambda item: (item.place, -item.age_s, item.rank))
 
 
 def _largest_level(question: Question) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import struct
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -80,11 +81,9 @@ class RingReader:
                 mapped = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
         except OSError as error:
             raise RingUnreadable(f"{path} cannot be read: {error}") from None
-        words = memoryview(mapped).cast("q")
-        found = (words[Word.MAGIC], words[Word.FORMAT])
-        whole = size == ring_bytes(words[Word.CAPACITY])
-        words.release()
-        if found != (MAGIC, FORMAT) or not whole:
+        header = struct.unpack_from("=16q", mapped)
+        found = (header[Word.MAGIC], header[Word.FORMAT])
+        if found != (MAGIC, FORMAT) or size != ring_bytes(header[Word.CAPACITY]):
             mapped.close()
             raise RingUnreadable(
                 f"{path} is no progress ring of format {FORMAT} (found {found})"

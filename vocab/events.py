@@ -235,7 +235,12 @@ class IncidentClosed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RingEntry:
-    """One published boundary or collective of a rank (SCOUT sec. 7)."""
+    """One published boundary or collective of a rank (SCOUT sec. 7).
+
+    (`step`, `op`) is the coordinate that peers share: `op` counts the step's entries
+    from 0. Phases that a single rank may enter (evaluation, checkpoint) do not count;
+    their entries keep the last `op` and are numbered from 0 in `lane_op`.
+    """
 
     seq: int
     step: int
@@ -247,6 +252,7 @@ class RingEntry:
     fingerprint: str | None = None
     entered_ns: int = 0
     left_ns: int | None = None  # None: not left yet
+    lane_op: int | None = None  # None: an entry that counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,7 +260,8 @@ class ProgressSnapshot:
     """What one rank's observer read from its trainer's ring, newest entry last.
 
     `trainer_state` is the letter of /proc/<pid>/stat, `gone` when there is no process,
-    `unknown` when it could not be read.
+    `finished` when it said goodbye, `unknown` when it could not be read. `age_s` is the
+    time since it last entered or left anything.
     """
 
     rank: int
@@ -263,6 +270,8 @@ class ProgressSnapshot:
     trainer_state: str
     exit_code: int | None = None
     signal: int | None = None
+    gone_s: float | None = None  # since its process ended; None: it lives, or unknown
+    num_torn: int = 0  # entries that its writer was interrupted in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
