@@ -8,12 +8,9 @@ The JSON schema of `Scenario` also drives the dashboard's form.
 
 from __future__ import annotations
 
-import dataclasses
-import difflib
 import functools
-import json
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
@@ -28,15 +25,16 @@ from pydantic import (
     field_validator,
 )
 
-from harness import yaml_bounds
-from harness.errors import Flaw, ScenarioError
+from harness.errors import ScenarioError
+from harness.scenario_flaws import explain_all
+from harness.scenario_text import Path as FieldPath
+from harness.scenario_text import Source, compose, override
 from injectors.fault import Parameters, RankParameters
 from injectors.registry import FAULTS
 from scout.config import ScoutConfig
 from vocab.verdict import Kind, State
 
 SCENARIOS = Path(__file__).resolve().parent.parent / "scenarios"
-_Path = tuple[str | int, ...]
 
 
 class _Strict(BaseModel):
@@ -133,8 +131,8 @@ class Scenario(_Strict):
         ]
 
 
-def load(path: Path) -> Scenario:
-    """Read a scenario file.
+def load(path: Path, *, settings: Sequence[str] = ()) -> Scenario:
+    """Read a scenario file, then apply `a.b=c` settings.
 
     Raises:
         ScenarioError: unreadable, or flawed.
@@ -142,62 +140,39 @@ def load(path: Path) -> Scenario:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        flaw = _flaw(str(path), None, "file", f"cannot be read: {error}")
+        flaw = Source(str(path)).flaw(("file",), f"cannot be read: {error}")
         raise ScenarioError([flaw]) from None
-    return parse(text, file=str(path))
+    return parse(text, file=str(path), settings=settings)
 
 
-def parse(text: str, *, file: str = "scenario") -> Scenario:
+def parse(
+    text: str, *, file: str = "scenario", settings: Sequence[str] = ()
+) -> Scenario:
     """Read a scenario from YAML text; `file` is named in errors.
 
     Raises:
         ScenarioError: with one flaw per wrong field.
     """
-    data, lines = _compose(text, file)
-    return from_data(data, file=file, lines=lines)
+    data, source = compose(text, file)
+    return from_data(override(data, settings, source), source)
 
 
-def from_data(
-    data: Any, *, file: str = "scenario", lines: dict[_Path, int] | None = None
-) -> Scenario:
-    """Build a scenario from plain data; `lines` maps paths to lines of `file`.
+def from_data(data: Any, source: Source | None = None) -> Scenario:
+    """Build a scenario from plain data; `source` says where its fields stand.
 
     Raises:
         ScenarioError: with one flaw per wrong field.
     """
-    lines = lines or {}
+    source = source or Source("scenario")
     try:
         scenario = Scenario.model_validate(data)
     except ValidationError as error:
-        raise ScenarioError(
-            [_explain(item, file, lines) for item in error.errors()]
-        ) from None
-    flaws = [
-        _flaw(file, _line(lines, path), _dotted(path), message, value, allowed)
-        for path, message, value, allowed in _cross_check(scenario)
-    ]
-    if flaws:
-        raise ScenarioError(flaws)
+        flaws = explain_all(error.errors(), schema(), source)
+        raise ScenarioError(flaws) from None
+    found = [source.flaw(*parts) for parts in _cross_check(scenario)]
+    if found:
+        raise ScenarioError(found)
     return scenario
-
-
-def override(data: Any, settings: list[str]) -> Any:
-    """Apply `a.b=c` settings to plain scenario data; values are YAML.
-
-    Raises:
-        ScenarioError: a setting has no `=`, or goes through something not a mapping.
-    """
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        path = [int(part) if part.isdigit() else part for part in key.split(".")]
-        try:
-            if not equals or not key:
-                raise ValueError("expected a.b=value")
-            _put(data, path, yaml.safe_load(value))
-        except (ValueError, LookupError, TypeError, yaml.YAMLError) as error:
-            flaw = _flaw("--set", None, key, f"cannot be set: {error}", setting)
-            raise ScenarioError([flaw]) from None
-    return data
 
 
 def to_yaml(scenario: Scenario) -> str:
@@ -222,7 +197,7 @@ def catalogue(folder: Path = SCENARIOS) -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
 
 
-def _cross_check(scenario: Scenario) -> Iterator[tuple[_Path, str, str, str]]:
+def _cross_check(scenario: Scenario) -> Iterator[tuple[FieldPath, str, str, str]]:
     last_rank = scenario.num_ranks - 1
     width, heads = scenario.workload.d_model, scenario.workload.num_heads
     if width % heads:
@@ -230,7 +205,7 @@ def _cross_check(scenario: Scenario) -> Iterator[tuple[_Path, str, str, str]]:
                f"multiples of {heads}")  # fmt: skip
     seen: set[str] = set()
     for index, (fault_id, fault) in enumerate(scenario.named_faults()):
-        here: _Path = ("faults", index)
+        here: FieldPath = ("faults", index)
         if fault_id in seen:
             yield (*here, "id"), "is used twice", repr(fault_id), "one id per fault"
         seen.add(fault_id)
@@ -253,8 +228,8 @@ def _cross_check(scenario: Scenario) -> Iterator[tuple[_Path, str, str, str]]:
 
 
 def _check_rank_fault(
-    scenario: Scenario, fault: RankParameters, here: _Path
-) -> Iterator[tuple[_Path, str, str, str]]:
+    scenario: Scenario, fault: RankParameters, here: FieldPath
+) -> Iterator[tuple[FieldPath, str, str, str]]:
     if fault.rank >= scenario.num_ranks:
         yield ((*here, "rank"), "no such rank", str(fault.rank),
                f"0..{scenario.num_ranks - 1}")  # fmt: skip
@@ -267,139 +242,3 @@ def _check_rank_fault(
     if (fault.lifetime == "intermittent") != (fault.probability is not None):
         yield ((*here, "probability"), f"must fit lifetime {fault.lifetime}",
                str(fault.probability), "a chance exactly if intermittent")  # fmt: skip
-
-
-def _compose(text: str, file: str) -> tuple[Any, dict[_Path, int]]:
-    try:
-        yaml_bounds.check(text)
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        data = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = mark.line + 1 if mark is not None else getattr(error, "line", None)
-        problem = getattr(error, "problem", None) or str(error)
-        flaw = _flaw(file, line, "yaml", f"is not readable: {problem}")
-        raise ScenarioError([flaw]) from None
-    lines: dict[_Path, int] = {}
-    doubles: list[Flaw] = []
-    if node is not None:
-        _note_lines(node, (), lines, doubles, file)
-    if doubles:
-        raise ScenarioError(doubles)
-    return data, lines
-
-
-def _note_lines(
-    node: yaml.Node, path: _Path, lines: dict[_Path, int], doubles: list[Flaw],
-    file: str,
-) -> None:  # fmt: skip
-    lines.setdefault(path, node.start_mark.line + 1)
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            inner: _Path = (*path, str(key.value))
-            if inner in lines:
-                doubles.append(_flaw(file, key.start_mark.line + 1, _dotted(inner),
-                                     "stands twice"))  # fmt: skip
-            lines[inner] = key.start_mark.line + 1
-            _note_lines(value, inner, lines, doubles, file)
-    elif isinstance(node, yaml.SequenceNode):
-        for index, value in enumerate(node.value):
-            _note_lines(value, (*path, index), lines, doubles, file)
-
-
-def _explain(error: Any, file: str, lines: dict[_Path, int]) -> Flaw:
-    # pydantic puts tags of unions into the path (the fault's kind, a class name);
-    # what is no key of the file is left out of the name that the user sees.
-    path = _strip_tags(tuple(error["loc"]), lines)
-    kind, context = error["type"], error.get("ctx", {})
-    message, allowed = error["msg"], ""
-    value = "" if kind in ("missing", "extra_forbidden") else _short(error["input"])
-    if kind == "extra_forbidden":
-        names = _fields_at(error["loc"])
-        message, allowed = "unknown key", ", ".join(names)
-        close = difflib.get_close_matches(str(error["loc"][-1]), names, 1)
-        message += f" (did you mean {close[0]!r}?)" if close else ""
-    elif kind == "missing":
-        message = "is required"
-    elif kind in ("literal_error", "enum"):
-        message, allowed = "unknown value", str(context.get("expected", ""))
-    elif kind in ("union_tag_invalid", "union_tag_not_found"):
-        message, allowed = "unknown kind of fault", ", ".join(FAULTS)
-        path = (*path, "kind")
-        tag = context.get("tag")
-        value = repr(tag) if tag is not None else ""
-    elif kind == "value_error":
-        message, _, allowed = str(context.get("error", message)).partition(
-            "; allowed: "
-        )
-    return _flaw(file, _line(lines, path), _dotted(path), message, value, allowed)
-
-
-def _strip_tags(loc: _Path, lines: dict[_Path, int]) -> _Path:
-    path: _Path = ()
-    for position, part in enumerate(loc):
-        is_last = position == len(loc) - 1
-        is_tag = (
-            part in FAULTS
-            or part in ("ScoutConfig", "literal['off']")
-            or (isinstance(part, str) and part.startswith("constrained"))
-        )
-        if is_tag and (*path, part) not in lines:
-            continue
-        path = (*path, part)
-        if is_last:
-            break
-    return path
-
-
-def _fields_at(loc: tuple[str | int, ...]) -> list[str]:
-    """Names allowed beside an unknown key, by walking the models along its path."""
-    if len(loc) >= 3 and loc[0] == "faults":
-        return sorted(FAULTS[str(loc[2])].parameters.model_fields)
-    models: dict[str, Any] = {
-        "expect": Expectation, "workload": Workload, "scout": ScoutConfig,
-    }  # fmt: skip
-    model: Any = Scenario if len(loc) == 1 else models.get(str(loc[0]), Scenario)
-    if "parallel" in loc[:-1]:
-        model = Parallel
-    fields = getattr(model, "model_fields", None)
-    return sorted(fields or {f.name for f in dataclasses.fields(model)})
-
-
-def _line(lines: dict[_Path, int], path: _Path) -> int | None:
-    while path and path not in lines:
-        path = path[:-1]
-    return lines.get(path)
-
-
-def _dotted(path: _Path) -> str:
-    return ".".join(str(part) for part in path) or "scenario"
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, default=str)
-    return text if len(text) <= 80 else f"{text[:77]}..."
-
-
-def _flaw(
-    file: str, line: int | None, field: str, message: str, value: str = "",
-    allowed: str = "",
-) -> Flaw:  # fmt: skip
-    return Flaw(file=file, line=line, field=field, value=value, allowed=allowed,
-                message=message)  # fmt: skip
-
-
-def _put(data: Any, path: list[str | int], value: Any) -> None:
-    for part in path[:-1]:
-        if isinstance(data, list):
-            data = data[int(part)]
-        elif isinstance(data, dict):
-            data = data.setdefault(part, {})
-        else:
-            raise ValueError(f"{part!r} is inside {_short(data)}, not a mapping")
-    if isinstance(data, list):
-        data[int(path[-1])] = value
-    elif isinstance(data, dict):
-        data[path[-1]] = value
-    else:
-        raise ValueError(f"{path[-1]!r} is inside {_short(data)}, not a mapping")
