@@ -33,7 +33,7 @@ from scout.hang_incident import (
 from scout.observer_journal import ObserverJournal
 from scout.observer_net import Switchboard
 from scout.observer_settings import ObserverSettings
-from scout.observer_wire import Address, parse_address
+from scout.observer_wire import Address, read_peers
 from scout.peer_round import PEER_WAIT_S, PeerRound, Trigger, read_snapshot
 from scout.process_stat import (
     GONE,
@@ -118,7 +118,7 @@ class Observer:
             )
         )
         self._book.count = self._journal.num_incidents()
-        self._on_peers(settings.peers)
+        self._on_peers(read_peers(settings.peers))
         while not self._is_over(time.monotonic_ns()):
             self._tick(time.monotonic_ns())
             self._net.pump(self._sleep_s(time.monotonic_ns()))
@@ -369,7 +369,7 @@ class Observer:
                     told = from_json(Trigger, request["trigger"])
                     self._compare(told.why, time.monotonic_ns(), told)
                 case "peers":
-                    self._on_peers(request["peers"])
+                    self._on_peers(read_peers(request["peers"]))
                 case "incident":
                     self._on_incident(int(request["count"]), request["open"])
                 case "finished":
@@ -377,15 +377,19 @@ class Observer:
                     if snapshot is not None:
                         self._finished[snapshot.rank] = snapshot
                 case "goodbye":
-                    self._goodbye_ns = self._goodbye_ns or time.monotonic_ns()
+                    self._on_goodbye(goes_on=bool(request["goes_on"]))
             return {"ok": True}
         return {"ok": False}
 
-    def _on_peers(self, peers: dict[str, str]) -> None:
-        for rank, address in peers.items():
-            if int(rank) in self._settings.group_ranks:
-                self._peers[int(rank)] = parse_address(address)
-        self._peers.pop(self._settings.rank, None)
+    def _on_peers(self, peers: dict[int, Address]) -> None:
+        others = set(self._settings.group_ranks) - {self._settings.rank}
+        self._peers |= {rank: peers[rank] for rank in others & set(peers)}
+
+    def _on_goodbye(self, *, goes_on: bool) -> None:
+        now_ns = time.monotonic_ns()
+        self._goodbye_ns = self._goodbye_ns or now_ns
+        if goes_on:  # without us: there will be no exit code to wait for
+            self._finish(now_ns)
 
     def _on_incident(self, count: int, current: Any) -> None:
         if current is None:

@@ -161,15 +161,16 @@ class ObserverHandle:
         return f"died ({how}) and was started again"
 
     def stop(self, *, wait_s: float = 0.0) -> None:
-        """Say goodbye: this process is about to end.
+        """Say goodbye.
 
-        The observer ends after this process did, or soon after if it goes on; with
-        `wait_s` this call waits for that and forces it afterwards.
+        Without `wait_s` this process is about to end, and the observer stays for its
+        exit code. With it this process goes on unobserved; the call returns when the
+        observer has ended, by force after so many seconds.
         """
         process, self._process = self._process, None
         if process is None or process.poll() is not None:
             return
-        told = self._tell(self._address, "goodbye", {})
+        told = self._tell(self._address, "goodbye", {"goes_on": wait_s > 0})
         if told is None:
             process.terminate()
             wait_s = max(wait_s, STOP_S)

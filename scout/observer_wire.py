@@ -45,6 +45,17 @@ def parse_address(text: str) -> Address:
     return Address(host=host, port=int(port), token=token)
 
 
+def read_peers(value: Any) -> dict[int, Address]:
+    """Addresses by rank, from a message.
+
+    Raises:
+        ValueError: not an object of rank -> address.
+    """
+    if not isinstance(value, dict):
+        raise ValueError(f"peers is {value!r}; allowed: rank -> address")
+    return {int(rank): parse_address(str(there)) for rank, there in value.items()}
+
+
 def write_line(message: dict[str, Any]) -> bytes:
     """One line of the protocol."""
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"
