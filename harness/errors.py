@@ -32,6 +32,10 @@ class ScenarioError(ValueError):
         super().__init__("\n".join(str(flaw) for flaw in flaws))
 
 
+class UsageError(ValueError):
+    """A command was asked for something it does not offer; says what it does."""
+
+
 class UnknownRun(LookupError):
     """No run of that id in the runs folder."""
 

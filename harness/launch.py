@@ -87,12 +87,14 @@ def is_live(run: RunDirectory) -> bool:
     return queue.is_live(run.path.parent, run.run_id)
 
 
-def follow(run: RunDirectory, *, poll_s: float = 0.1) -> Iterator[Batch]:
+def follow(
+    run: RunDirectory, *, cursor: str = "", poll_s: float = 0.1
+) -> Iterator[Batch]:
     """Batches of events by time, as they come, until the run's process is gone.
 
     A batch may be empty; it gives the caller a moment to redraw or to give up.
     """
-    reader, cursor = run.reader(), ""
+    reader = run.reader()
     while True:
         is_over = not is_live(run)  # asked before the last read: nothing is missed
         batch = reader.read(cursor)

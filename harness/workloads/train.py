@@ -78,7 +78,7 @@ def main(spec: RankSpec) -> int:
 
 
 def _join(spec: RankSpec) -> None:
-    store = dist.TCPStore(
+    store = dist.TCPStore(  # type: ignore[attr-defined]
         spec.store_host,
         spec.store_port,
         spec.world_size,
