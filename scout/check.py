@@ -189,14 +189,16 @@ class Checker:
     def _replayed(
         self, step: int, local: _Local, agreement: Agreement
     ) -> CheckCompleted:
-        received = self._exchange.broadcast(
-            self._like_source(local, agreement), local.plan.source_peer
+        tensors = self._like_source(local, agreement)
+        *received, checksum = self._exchange.broadcast(
+            [*tensors, replay.checksum(tensors)], local.plan.source_peer
         )
+        is_intact = bool(torch.equal(checksum, replay.checksum(received)))
         surfaces, timings = self._surfaces(local)
         values: dict[str, int] | None
         times: dict[str, Timing] | None
         try:
-            values, times = self._evidence(local, received)
+            values, times = self._evidence(local, received, is_intact)
         except Exception:  # the user's module may raise anything; peers must not wait
             logger.exception("scout: replay failed on this rank")
             values, times = None, None
@@ -209,7 +211,7 @@ class Checker:
         return replace(event, surfaces=found, timings=timed, problem=problem)
 
     def _evidence(
-        self, local: _Local, received: list[torch.Tensor]
+        self, local: _Local, received: list[torch.Tensor], is_intact: bool
     ) -> tuple[dict[str, int], dict[str, Timing]]:
         values: dict[str, int] = {}
         times: dict[str, Timing] = {}
@@ -221,6 +223,8 @@ class Checker:
             source = replay.received(own, received[at : at + count])
             at += count
             values[f"{recipe}.broadcast"] = replay.combined(source.tensors())
+            if not is_intact:  # a damaged random state could crash its generator
+                source = replace(source, rng_states=own.rng_states)
             done = replay.replay(
                 recipe, module, captured, source, self._config.variants,
                 self._anatomy.device,

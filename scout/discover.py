@@ -84,9 +84,9 @@ def _layers(model: nn.Module, config: ScoutConfig) -> tuple[tuple[str, nn.Module
             (f"{name}.{child}" if name else child, layer)
             for child, layer in module.named_children()
         )
-        if len({type(layer) for _, layer in children}) == 1 and len(children) > len(
-            best
-        ):
+        kinds = {type(layer) for _, layer in children}
+        is_stack = len(kinds) == 1 and not kinds & {nn.ModuleList, nn.ModuleDict}
+        if is_stack and len(children) > len(best):
             best = children
     return best
 

@@ -135,6 +135,13 @@ def combined(tensors: Sequence[torch.Tensor | None]) -> int:
     return signature(torch.tensor([len(row), *signed], dtype=torch.int64))
 
 
+def checksum(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+    """`combined` as a tensor, to travel with the tensors that it covers."""
+    word = combined(tensors)
+    signed = word - (1 << 64) if word >> 63 else word
+    return torch.tensor([signed], dtype=torch.int64)
+
+
 def _useful(variants: Sequence[float], source: Source) -> list[float]:
     """Scaling changes floating-point inputs only; without any, one replay is enough."""
     if any(t.is_floating_point() or t.is_complex() for t in source.inputs):

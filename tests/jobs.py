@@ -17,6 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+
+# DDP and optimizers import it at first use: once here instead of once in every rank.
+import torch._dynamo
 import torch.distributed as dist
 
 os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
