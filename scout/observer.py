@@ -251,10 +251,12 @@ class Observer:
     def _compare(self, why: str, now_ns: int, told: Trigger | None = None) -> bool:
         """Gather everybody's progress; `_conclude` follows when all have answered.
 
-        False: not now, a comparison is under way or was made only just before.
+        False: not now, a comparison is under way or was made only just before; or
+        nobody has told yet where the peers are, who then are not missing.
         """
         due = told is not None or now_ns >= self._next_compare_ns
-        if self._round.is_open or not due:
+        alone = len(self._settings.group_ranks) > 1 and not self._peers
+        if self._round.is_open or not due or alone:
             return False
         self._next_compare_ns = now_ns + int(self._retry_s * 1e9)
         self._retry_s = min(2 * self._retry_s, max(self._threshold_s(), 0.1))
