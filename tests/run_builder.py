@@ -527,6 +527,23 @@ def sdc_results() -> Results:
     return results_of(Outcome.PASS, "found what was expected", (incident,), (fault,))
 
 
+def not_injected_results() -> Results:
+    """A judgement of an sdc run whose fault never struck."""
+    incident = IncidentResult(
+        kind=Kind.SDC, state=State.ATTRIBUTED, targets=("rank2",), from_step=5,
+        by_step=8, found=False, verdict_id=None, found_step=None, latency_s=None,
+        latency_steps=None,
+    )  # fmt: skip
+    fault = FaultResult(
+        fault_id="sdc.parameter-0", kind="sdc.parameter", label="", color="",
+        targets=("rank2",), injected=False, healed=False, step=None, injected_ns=None,
+        healed_ns=None, num_strikes=None, changes=(), residue="", problem="no such bit",
+    )  # fmt: skip
+    return results_of(
+        Outcome.NOT_INJECTED, "the fault never struck", (incident,), (fault,)
+    )
+
+
 def results_of(
     outcome: Outcome,
     reason: str,

@@ -11,10 +11,12 @@ from harness.figures.style import layout
 from harness.palette import Theme
 from harness.views.timeline import Band
 
-# Wide enough for a glyph; below it the picture scrolls sideways instead of blurring.
-MIN_COLUMN_PX = 5
+# Below it the picture scrolls sideways instead of blurring.
+MIN_COLUMN_PX = 3
 ROW_PX = 30
 MAX_TICKS = 24
+# More columns than this stand without gaps: lines would cover narrow cells.
+MAX_GAPPED = 150
 
 
 class Column(Protocol):
@@ -50,6 +52,11 @@ def spans(columns: Sequence[Column]) -> list[CheckSpan]:
         )
         start += size
     return found
+
+
+def gap(num_columns: int) -> int:
+    """Pixels between two columns."""
+    return 1 if num_columns <= MAX_GAPPED else 0
 
 
 def ticks(found: list[CheckSpan]) -> dict[str, Any]:

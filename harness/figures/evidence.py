@@ -69,7 +69,7 @@ def _cells(grid: ev.EvidenceGrid, theme: Theme) -> dict[str, Any]:
         "zmax": 4.5,
         "colorscale": colorscale(_FILLS, theme),
         "showscale": False,
-        "xgap": 1,
+        "xgap": columns.gap(len(grid.columns)),
         "ygap": 2,
         "text": [
             [_hover(grid, row, column) for column in range(len(grid.columns))]

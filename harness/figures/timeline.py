@@ -10,7 +10,7 @@ from harness.views.run import RunView
 from harness.views.timeline import Timeline
 from vocab.verdict import State
 
-_LANES = ["checks", "verdict", "fault"]  # from below
+_LANES = ["phase", "checks", "verdict", "fault"]  # from below
 # (finding, symbol, colour)
 _CHECKS = (
     ("agree", "line-ns-open", "good"),
@@ -27,14 +27,19 @@ _VERDICTS = {
 
 
 def figure(view: RunView, theme: Theme) -> style.Figure:
-    """Three lanes over seconds since the run began."""
+    """Four lanes over seconds since the run began."""
     line = view.timeline
     end_s = max(line.end_s, 1.0)
     return {
-        "data": [*_faults(line, theme), *_checks(line, theme), *_verdicts(line, theme)],
+        "data": [
+            *_phases(line, theme),
+            *_faults(line, theme),
+            *_checks(line, theme),
+            *_verdicts(line, theme),
+        ],
         "layout": style.layout(
             theme,
-            188,
+            214,
             xaxis=style.axis(
                 theme,
                 title={"text": "seconds since the run began", "standoff": 8},
@@ -42,13 +47,35 @@ def figure(view: RunView, theme: Theme) -> style.Figure:
             ),
             yaxis=style.axis(
                 theme, type="category", categoryorder="array",
-                categoryarray=_LANES, range=[-0.6, 2.6], showgrid=False,
+                categoryarray=_LANES, range=[-0.6, 3.6], showgrid=False,
                 fixedrange=True,
             ),
             shapes=[*style.band_shapes(line), *style.verdict_shapes(line, theme)],
             annotations=style.band_labels(line, theme),
         ),
     }  # fmt: skip
+
+
+def _phases(line: Timeline, theme: Theme) -> list[dict[str, Any]]:
+    """A segment per phase; its name only where there is room for it."""
+    traces = []
+    for index, span in enumerate(line.phases):
+        until = line.end_s if span.to_s is None else span.to_s
+        has_room = until - span.from_s > 0.07 * max(line.end_s, 1.0)
+        hover = f"{span.phase} from {span.from_s:.2f} s"
+        traces.append(
+            {
+                "type": "scatter", "mode": "lines+text", "name": span.phase,
+                "x": [span.from_s, until], "y": ["phase", "phase"],
+                "line": {"color": theme["line-2" if index % 2 else "line"],
+                         "width": 16},
+                "text": [f" {span.phase}" if has_room else "", ""],
+                "textposition": "middle right",
+                "textfont": {"color": theme["ink"], "size": 11},
+                "hovertext": [hover, hover], "hoverinfo": "text",
+            }
+        )  # fmt: skip
+    return traces
 
 
 def _faults(line: Timeline, theme: Theme) -> list[dict[str, Any]]:

@@ -1,11 +1,11 @@
-"""Timings of one peer group: ranks × (check, timed interval), as ratio to the median.
+"""Timings of one peer group: ranks × (check, timed interval). Pure.
 
-Pure. A triangle marks what is past C3's threshold, up for slower, down for faster.
+Colour is the share of the way from the median to C3's threshold, so that noise stays
+pale. A triangle marks what is past the threshold, up for slower, down for faster.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from harness.figures import columns, style
@@ -13,8 +13,6 @@ from harness.palette import Theme
 from harness.views import evidence as ev
 from harness.views import timing as tm
 from harness.views.run import RunView
-
-_CLIP = 3.0  # log2: beyond 8 times or an eighth the colour says no more
 
 
 def figure(view: RunView, theme: Theme, group: int = 0) -> style.Figure:
@@ -43,33 +41,37 @@ def figure(view: RunView, theme: Theme, group: int = 0) -> style.Figure:
     }
 
 
-def log_ratio(value: float | None, middle: float | None) -> float | None:
-    """log2 of value over median, clipped; None where either is missing or 0."""
-    if not value or not middle:
+def share(value: float | None, column: tm.TimingColumn) -> float | None:
+    """0 at the median, 1 at the threshold and beyond, below 0 where faster.
+
+    None where the value, the median or the threshold is missing.
+    """
+    middle = column.median_s
+    limit = column.statistic.threshold if column.statistic else None
+    if value is None or middle is None or limit is None or limit <= middle:
         return None
-    return max(-_CLIP, min(_CLIP, math.log2(value / middle)))
+    return max(-1.0, min(1.0, (value - middle) / (limit - middle)))
 
 
 def _cells(grid: tm.TimingGrid, theme: Theme) -> dict[str, Any]:
-    middles = [column.median_s for column in grid.columns]
     return {
         "type": "heatmap",
         "name": "cells",
         "x": list(range(len(grid.columns))),
         "y": list(grid.ranks),
         "z": [
-            [log_ratio(s, m) for s, m in zip(row, middles, strict=True)]
+            [share(s, column) for s, column in zip(row, grid.columns, strict=True)]
             for row in grid.charged_s
         ],
-        "zmin": -_CLIP,
-        "zmax": _CLIP,
+        "zmin": -1.0,
+        "zmax": 1.0,
         "colorscale": [
             [0.0, theme["cell-fast"]],
             [0.5, theme["cell-agree"]],
             [1.0, theme["cell-slow"]],
         ],
         "showscale": False,
-        "xgap": 1,
+        "xgap": columns.gap(len(grid.columns)),
         "ygap": 2,
         "text": [
             [_hover(grid, row, column) for column in range(len(grid.columns))]

@@ -18,6 +18,7 @@ from harness.reports.marker import marker
 
 WIDTH = 1080
 _TITLE_BREAK = "\n"
+_TEXT_SHIFT = {"top": -5.0, "middle": 4.0, "bottom": 13.0}  # pixels downwards
 _DASHES = {"solid": "", "dash": "9 5", "dot": "2 4", "dashdot": "9 4 2 4"}
 
 
@@ -168,7 +169,7 @@ def _trace(trace: dict[str, Any], frame: Frame) -> list[str]:
             shape = marker(symbol, x, y, style["size"], style["color"])
             parts.append(f"<g>{_title(hovers[index])}{shape}</g>")
     if "text" in trace["mode"]:
-        shift = -5 if trace["textposition"].startswith("top") else 13
+        shift = _TEXT_SHIFT[trace["textposition"].partition(" ")[0]]
         font = {"tickfont": trace["textfont"]}
         for (x, y), text in zip(points, trace["text"], strict=True):
             parts.append(_text(x + 4, y + shift, text, font, "start"))

@@ -16,6 +16,7 @@ from statistics import median
 from harness.views import evidence, wording
 from harness.views.cards import StatisticView, statistic_view
 from harness.views.source import RunFacts
+from scout.clock import charged
 from vocab.events import CheckCompleted, TimingEvidence
 from vocab.names import rank_name
 
@@ -50,7 +51,7 @@ class TimingColumn:
 class TimingGrid:
     """All timed intervals of one peer group.
 
-    `charged_s[r][c]` is wall time less run-queue wait, seconds (FACTS "contention").
+    `charged_s[r][c]` is wall time less run-queue wait (`scout.clock`), in seconds.
     """
 
     group: str
@@ -71,11 +72,14 @@ def timing(facts: RunFacts) -> tuple[TimingGrid, ...]:
     return tuple(_grid(group, by_group[group]) for group in sorted(by_group))
 
 
-def charged(timing: TimingEvidence) -> tuple[float | None, ...]:
-    """Wall time less run-queue wait of every peer; None where either is missing."""
+def charged_of(timing: TimingEvidence) -> tuple[float | None, ...]:
+    """What SCOUT compared for every peer; None where a peer has no full reading."""
+    rows = zip(timing.wall_s, timing.on_cpu_s, timing.run_wait_s, strict=True)
     return tuple(
-        None if wall is None or wait is None else max(0.0, wall - wait)
-        for wall, wait in zip(timing.wall_s, timing.run_wait_s, strict=True)
+        None
+        if wall is None or cpu is None or wait is None
+        else charged(wall, cpu, wait)
+        for wall, cpu, wait in rows
     )
 
 
@@ -87,7 +91,7 @@ def _grid(group: str, checks: list[tuple[float, CheckCompleted]]) -> TimingGrid:
     for at_s, check in checks:
         peer_of = {rank: peer for peer, rank in enumerate(check.group_ranks)}
         for item in check.timings:
-            times = charged(item)
+            times = charged_of(item)
             present = [value for value in times if value is not None]
             middle = median(present) if present else None
             columns.append(_column(at_s, check, item, middle))
