@@ -43,6 +43,8 @@ _GROUP_TIMEOUT = timedelta(hours=1)
 
 def warm_up() -> None:
     """Everything that is slow once and the same in every rank: done before forking."""
+    import torch._dynamo  # DDP and every optimizer import it at first use: 2 s a rank
+
     torch.set_num_threads(1)
     warm_up_signature()
     layer = torch.nn.Linear(8, 8)
