@@ -8,8 +8,10 @@ state of torch.
     lanes L[j] = sum of x[i] over the pieces of 1024 words whose number is j modulo 512
 
 `mix` is a bijection, so a change inside one word always changes its lane. It shifts,
-xors and multiplies twice: after a single multiplication a flipped sign bit would differ
-by one of two values, +c and -c, and two flips in one lane would cancel half the time.
+xors and multiplies twice. With less, a flipped bit changes x by one of few values, and
+two flips in one lane can cancel: half the time for sign bits without the first shift,
+and after one multiplication 7 % of a million sign flips share their difference with
+another; after two, none does.
 The fold exists twice with the same value: `fold_on_cpu`, one pass compiled by numba,
 and `fold_by_torch`, cache-sized chunks of torch operations, for every device.
 
@@ -31,11 +33,11 @@ Words = npt.NDArray[np.uint64]
 MAX_LANES = 512  # SCOUT sec. 9: at most 512 64-bit values leave the device
 PIECE_WORDS = 1024
 
-# The golden-ratio step of SplitMix64; shifts and odd factors of Stafford's "Mix13".
-STEP = np.uint64(0x9E3779B97F4A7C15)
-FACTOR_1 = np.uint64(0xBF58476D1CE4E5B9)
-FACTOR_2 = np.uint64(0x94D049BB133111EB)
-SHIFT_1, SHIFT_2, SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
+STEP = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio, as in SplitMix64
+# Odd, so that the product is a bijection; 32 bits, so that AVX2, which has no 64-bit
+# product, needs two of its own, not three. They are those of MurmurHash3's fmix32.
+FACTOR_1, FACTOR_2 = np.uint64(0x85EBCA6B), np.uint64(0xC2B2AE35)
+SHIFT_1, SHIFT_2, SHIFT_3 = np.uint64(32), np.uint64(29), np.uint64(32)
 
 _ZERO = np.uint64(0)
 # Chunks of 1 MiB, with a key and a scratch buffer beside them, stay in a CPU's cache;
@@ -77,6 +79,9 @@ def fold_by_torch(raw: torch.Tensor) -> torch.Tensor:
 @functools.cache
 def compiled_fold() -> Callable[[Words, int, Words], None]:
     """`fold_words` by numba, from its cache where there is a valid one."""
+    from numba.extending import register_jitable
+
+    register_jitable(mix)
     try:
         fold = _compile(cache=True)
         if _agrees_with_torch(fold):
@@ -95,23 +100,41 @@ def fold_words(words: Words, first: int, lanes: Words) -> None:
         first: a multiple of `PIECE_WORDS` unless `words` is a single word.
         lanes: shape (m,), m at least min(MAX_LANES, number of pieces).
     """
+    # Two streams half a tensor apart: one does not keep the memory busy.
+    num_paired = words.size // (2 * PIECE_WORDS)
+    far_start = num_paired * PIECE_WORDS
     key = np.uint64(first) * STEP
-    for start in range(0, words.size, PIECE_WORDS):
+    far_key = np.uint64(first + far_start) * STEP
+    for start in range(0, far_start, PIECE_WORDS):
+        near = words[start : start + PIECE_WORDS]
+        far = words[far_start + start : far_start + start + PIECE_WORDS]
+        near_total, far_total = _ZERO, _ZERO
+        for i in range(PIECE_WORDS):
+            key += STEP
+            far_key += STEP
+            near_total += mix(near[i] ^ key)
+            far_total += mix(far[i] ^ far_key)
+        lanes[(first + start) // PIECE_WORDS % MAX_LANES] += near_total
+        lanes[(first + far_start + start) // PIECE_WORDS % MAX_LANES] += far_total
+    for start in range(2 * far_start, words.size, PIECE_WORDS):
         piece = words[start : start + PIECE_WORDS]
         total = _ZERO
         for i in range(piece.size):
-            key += STEP
-            x = piece[i] ^ key
-            x = (x ^ (x >> SHIFT_1)) * FACTOR_1
-            x = (x ^ (x >> SHIFT_2)) * FACTOR_2
-            total += x ^ (x >> SHIFT_3)
+            far_key += STEP
+            total += mix(piece[i] ^ far_key)
         lanes[(first + start) // PIECE_WORDS % MAX_LANES] += total
+
+
+def mix(x: np.uint64) -> np.uint64:
+    """A bijection of 64 bits; `fold_words` calls it."""
+    x = (x ^ (x >> SHIFT_1)) * FACTOR_1
+    x = (x ^ (x >> SHIFT_2)) * FACTOR_2
+    return x ^ (x >> SHIFT_3)
 
 
 def _fold_chunks(words: torch.Tensor, first: int, lanes: torch.Tensor) -> None:
     """`fold_words` in torch: int64 wraps like uint64 in xor, sum and product."""
-    on_cpu = words.device.type == "cpu"
-    pieces = _CHUNK_PIECES_CPU if on_cpu else _CHUNK_PIECES_ELSEWHERE
+    pieces = _CHUNK_PIECES_CPU if words.is_cpu else _CHUNK_PIECES_ELSEWHERE
     chunk_words = min(pieces * PIECE_WORDS, words.numel())
     keys = torch.arange(1, chunk_words + 1, dtype=torch.int64, device=words.device)
     keys.add_(first).mul_(_signed(STEP))

@@ -11,6 +11,7 @@ Peers of different byte order disagree.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterable
 
@@ -70,22 +71,26 @@ def warm_up() -> None:
 
 def _lanes(tensor: torch.Tensor) -> Words | torch.Tensor:
     raw = _raw_bytes(tensor)
-    return fold_on_cpu(raw) if raw.device.type == "cpu" else fold_by_torch(raw)
+    return fold_on_cpu(raw) if raw.is_cpu else fold_by_torch(raw)
 
 
 def _finish(tensor: torch.Tensor, lanes: Words | torch.Tensor) -> int:
     values = lanes.cpu().numpy() if isinstance(lanes, torch.Tensor) else lanes
-    digest = hashlib.blake2b(
-        f"{tensor.dtype}{tuple(tensor.shape)}".encode(), digest_size=8
-    )
-    digest.update(values.data)
-    return int.from_bytes(digest.digest(), "big")
+    whole = _header(tensor.dtype, tensor.shape) + values.tobytes()
+    return int.from_bytes(hashlib.blake2b(whole, digest_size=8).digest(), "big")
+
+
+@functools.lru_cache(maxsize=4096)
+def _header(dtype: torch.dtype, shape: torch.Size) -> bytes:
+    return f"{dtype}{tuple(shape)}".encode()
 
 
 def _raw_bytes(tensor: torch.Tensor) -> torch.Tensor:
     """The bytes in logical order, shape (nbytes,) uint8; a view where it can be."""
     _check(tensor)
-    plain = tensor.detach().resolve_conj().resolve_neg()
+    plain = tensor.detach() if tensor.requires_grad else tensor
+    if plain.is_conj() or plain.is_neg():
+        plain = plain.resolve_conj().resolve_neg()
     if not plain.is_contiguous():
         plain = plain.view(_COPYABLE[plain.element_size()]).contiguous()
     # Not view(-1): it keeps odd strides of empty and one-element tensors.

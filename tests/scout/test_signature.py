@@ -86,9 +86,9 @@ def by_definition(tensor: torch.Tensor) -> int:
     for i in range(num_words):
         word = int.from_bytes(data[8 * i : 8 * i + 8].ljust(8, b"\0"), "little")
         x = word ^ ((i + 1) * 0x9E3779B97F4A7C15 & mask)
-        x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & mask
-        x = (x ^ x >> 27) * 0x94D049BB133111EB & mask
-        lanes[i // 1024 % 512] += x ^ x >> 31
+        x = (x ^ x >> 32) * 0x85EBCA6B & mask
+        x = (x ^ x >> 29) * 0xC2B2AE35 & mask
+        lanes[i // 1024 % 512] += x ^ x >> 32
     head = f"{tensor.dtype}{tuple(tensor.shape)}".encode()
     body = b"".join((lane & mask).to_bytes(8, "little") for lane in lanes)
     return int.from_bytes(hashlib.blake2b(head + body, digest_size=8).digest(), "big")
