@@ -40,6 +40,8 @@ from scout.ring_layout import (
 CAPACITY = 256
 _HEAD, _LAST_NS = Word.HEAD, Word.LAST_NS  # plain globals: this is the hot path
 _pack_record = RECORD.pack_into
+_monotonic_ns = time.monotonic_ns
+_RECORD_BYTES = RECORD.size
 _SHARED_MEMORY = Path("/dev/shm")
 
 
@@ -113,27 +115,23 @@ class ProgressRing:
         """
         if step != self._step:
             self._step, self._op = step, -1
+        if phase in LANES or self._in_lane:
+            lane_op = self._count_lanes(phase)
+        else:
+            self._op += 1
+            lane_op = NO_NUMBER
         try:
             number = PHASE_NUMBERS[phase]
         except KeyError:
             raise ValueError(
                 f"phase is {phase!r}; allowed: {', '.join(PHASE_NUMBERS)}"
             ) from None
-        lane_op = NO_NUMBER
-        if phase in self._lane_ops:
-            lane_op = self._lane_ops[phase] = self._lane_ops[phase] + 1
-            self._in_lane = True
-        else:
-            self._op += 1
-            if self._in_lane:
-                self._in_lane = False
-                self._lane_ops = dict.fromkeys(LANES, -1)
         names = self._names
         seq = next(self._count)
-        now_ns = time.monotonic_ns()
+        now_ns = _monotonic_ns()
         _pack_record(
             self._mapped,
-            HEADER_BYTES + seq % self._capacity * RECORD.size,
+            HEADER_BYTES + seq % self._capacity * _RECORD_BYTES,
             seq + 1,
             step,
             self._op,
@@ -155,8 +153,8 @@ class ProgressRing:
     def leave(self, token: int) -> None:
         """Publish that what `enter` returned `token` for is over."""
         words = self._words
-        now_ns = time.monotonic_ns()
-        at = HEADER_BYTES + token % self._capacity * RECORD.size
+        now_ns = _monotonic_ns()
+        at = HEADER_BYTES + token % self._capacity * _RECORD_BYTES
         if words[at // 8] == token + 1:  # else overwritten by K later entries
             words[(at + LEFT_OFFSET_BYTES) // 8] = now_ns
         words[_LAST_NS] = now_ns
@@ -183,6 +181,17 @@ class ProgressRing:
         words[Word.CREATED_NS] = now_ns
         words[Word.LAST_NS] = now_ns
         words[Word.MAGIC] = MAGIC  # last: a reader trusts only a whole header
+
+    def _count_lanes(self, phase: str) -> int:
+        """Number within the lane of an entry that does not count; else close lanes."""
+        if phase in LANES:
+            self._in_lane = True
+            self._lane_ops[phase] += 1
+            return self._lane_ops[phase]
+        self._in_lane = False
+        self._lane_ops = dict.fromkeys(LANES, -1)
+        self._op += 1
+        return NO_NUMBER
 
     def _add(self, name: str | None) -> int:
         text = str(name).encode()[:MAX_NAME_BYTES]
