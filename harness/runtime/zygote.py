@@ -21,7 +21,7 @@ import socket
 import sys
 import traceback
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from harness.runtime.base import RankSpec
 from harness.runtime.lifeline import die_with_parent, name_process
@@ -47,8 +47,8 @@ class Zygote:
         self._children: dict[int, _Child] = {}
         self._selector = selectors.DefaultSelector()
 
-    def serve(self) -> int:
-        """Serve until the harness closes the socket; in a rank: its exit code."""
+    def serve(self) -> None:
+        """Serve until the harness closes the socket."""
         self._selector.register(self._control, selectors.EVENT_READ)
         self._send({"ready": os.getpid()})
         while True:
@@ -58,12 +58,10 @@ class Zygote:
                     continue
                 packet = self._control.recv(65536)
                 if not packet:
-                    return 0  # ranks that are left die with this process
-                code = self._start(int(json.loads(packet)["start"]))
-                if code is not None:
-                    return code
+                    return  # ranks that are left die with this process
+                self._start(int(json.loads(packet)["start"]))
 
-    def _start(self, num_ranks: int) -> int | None:
+    def _start(self, num_ranks: int) -> None:
         store = socket.create_server((STORE_HOST, 0), backlog=_BACKLOG)
         # What lives now is shared with all ranks: keep their collectors off its pages.
         gc.freeze()
@@ -75,14 +73,13 @@ class Zygote:
                 die_with_parent(parent)
                 os.close(tied)
                 os.close(tell_tied)
-                return self._become_rank(rank, num_ranks, store)
+                self._become_rank(rank, num_ranks, store)
             # Reported only once it is tied to us: nobody can stop it before.
             os.close(tell_tied)
             os.read(tied, 1)
             os.close(tied)
             self._watch(rank, pid)
         store.close()
-        return None
 
     def _watch(self, rank: int, pid: int) -> None:
         child = _Child(rank, pid, os.pidfd_open(pid))
@@ -90,7 +87,7 @@ class Zygote:
         self._selector.register(child.pidfd, selectors.EVENT_READ, child)
         self._send({"started": rank, "pid": pid})
 
-    def _become_rank(self, rank: int, num_ranks: int, store: socket.socket) -> int:
+    def _become_rank(self, rank: int, num_ranks: int, store: socket.socket) -> NoReturn:
         name_process(f"rank{rank}")
         self._selector.close()
         self._control.close()
@@ -104,11 +101,16 @@ class Zygote:
             rank=rank, world_size=num_ranks, run_path=self._run_path,
             store_host=host, store_port=port, store_fd=fd,
         )  # fmt: skip
+        code = 1
         try:
-            return int(self._workload.main(spec))
+            code = int(self._workload.main(spec))
         except Exception:  # the rank's log is where its user looks
             traceback.print_exc()
-            return 1
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # Tearing the interpreter down would touch, and so copy, all that is shared with
+        # this process: seconds per rank. A workload closes itself what it has opened.
+        os._exit(code)
 
     def _reap(self, child: _Child) -> None:
         _, status = os.waitpid(child.pid, 0)
@@ -137,8 +139,8 @@ def _redirect(path: str) -> None:
     os.close(nothing)
 
 
-def main(argv: list[str]) -> int:
-    """Run the zygote; also the last frame of every rank that it forks."""
+def main(argv: list[str]) -> NoReturn:
+    """Run the zygote until the harness is done with it."""
     control_fd, parent_pid, run_path, workload_name = argv
     die_with_parent(int(parent_pid))
     name_process("zygote")
@@ -146,8 +148,11 @@ def main(argv: list[str]) -> int:
     os.set_inheritable(control.fileno(), False)
     workload = importlib.import_module(workload_name)
     workload.warm_up()
-    return Zygote(control, run_path, workload).serve()
+    Zygote(control, run_path, workload).serve()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # nothing to tear down, and torch takes half a second for it
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])
