@@ -9,10 +9,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import signature
+from benchmarks import observer, progress, signature
 from benchmarks.claim import Claim
 
 BENCHMARKS: dict[str, Callable[[], Iterator[Claim]]] = {
+    "observer": observer.claims,
+    "progress": progress.claims,
     "signature": signature.claims,
 }
 
