@@ -191,7 +191,8 @@ class Mesh:
 
     def peer_groups(self) -> tuple[PeerGroup, ...]:
         """Every distinct peer group, by its lowest rank."""
-        axis, fixed = ("replicate", AXES[1:])
+        axis: str = "replicate"
+        fixed: tuple[str, ...] = AXES[1:]
         if self.size("replicate") == 1:
             axis, fixed = ("shard", AXES[2:])
         members: dict[tuple[int, ...], list[int]] = {}

@@ -56,6 +56,7 @@ class Watch:
             self._observer = ObserverHandle.start(
                 rank=self._rank,
                 group_ranks=self._exchange.group.ranks,
+                group=self._exchange.group.role,
                 ring_path=self._ring.path,
                 config=self._config,
                 journal_dir=self._journal_dir,

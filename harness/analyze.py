@@ -1,0 +1,116 @@
+"""Run the deciders again on a run's stored evidence (DESIGN sec. 2.2, 2.4).
+
+    events/rank*.jsonl      CheckCompleted    ─► scout.decide  ─► Verdict (sdc, slow)
+    events/observer*.jsonl  ProgressCompared  ─► scout.hang    ─► Verdict (hang, crash)
+
+Reads nothing that tells the truth: no `faults.*` file, and of the scenario only SCOUT's
+settings and the mesh. Same evidence and settings give the same verdicts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from harness.scenario import Scenario
+from harness.store import RunDirectory
+from scout.config import ScoutConfig
+from scout.decide import CheckDecider
+from scout.hang import reclassify
+from scout.hang_verdict import to_verdict
+from scout.mesh import Mesh
+from vocab.events import CheckCompleted, ProgressCompared, Stamped, VerdictIssued
+from vocab.verdict import EvidenceRef, Verdict
+
+_DETECTORS = ("rank*", "observer*")
+
+
+def recompute(
+    run: RunDirectory, config: ScoutConfig | None = None
+) -> tuple[Verdict, ...]:
+    """Verdicts that the deciders give on the stored evidence, by time.
+
+    Args:
+        run: any run, also one that was killed.
+        config: settings to use instead of the run's own.
+
+    Raises:
+        ScenarioError: the run's scenario cannot be read.
+    """
+    scenario = run.scenario()
+    if config is None:
+        if scenario.scout == "off":
+            return ()
+        config = scenario.scout
+    events = _evidence(run)
+    found = [*_from_checks(events, config), *_from_progress(events, config, scenario)]
+    return tuple(sorted(found, key=lambda verdict: verdict.at_ns))
+
+
+def stored(run: RunDirectory) -> tuple[Verdict, ...]:
+    """Verdicts that the run's own detectors wrote, by time."""
+    found = [
+        stamped.event.verdict
+        for stamped in _evidence(run)
+        if isinstance(stamped.event, VerdictIssued)
+    ]
+    return tuple(sorted(found, key=lambda verdict: verdict.at_ns))
+
+
+def without_time(verdict: Verdict) -> Verdict:
+    """The verdict less the moment of its decision, which no re-run can repeat."""
+    return replace(verdict, at_ns=0)
+
+
+def mesh_of(scenario: Scenario) -> Mesh:
+    """The mesh of a scenario's job."""
+    return Mesh.from_sizes(**scenario.workload.parallel.model_dump())
+
+
+def _evidence(run: RunDirectory) -> list[Stamped]:
+    reader = run.reader()
+    found = [s for which in _DETECTORS for s in reader.read(sources=which).events]
+    return sorted(found, key=lambda stamped: stamped.t_ns)
+
+
+def _from_checks(events: list[Stamped], config: ScoutConfig) -> list[Verdict]:
+    checks = [s for s in events if isinstance(s.event, CheckCompleted)]
+    deciders: dict[str, CheckDecider] = {}
+    found: list[Verdict] = []
+    for stamped in checks:
+        event = stamped.event
+        assert isinstance(event, CheckCompleted)
+        decider = deciders.setdefault(event.group, CheckDecider(config=config))
+        decisions = decider.on_check(event, at_ns=stamped.t_ns, ref=_ref(stamped))
+        found += [item for item in decisions if isinstance(item, Verdict)]
+    return found
+
+
+def _from_progress(
+    events: list[Stamped], config: ScoutConfig, scenario: Scenario
+) -> list[Verdict]:
+    mesh = mesh_of(scenario)
+    told: set[tuple[str, int]] = set()
+    found = []
+    for stamped in events:
+        event = stamped.event
+        if not isinstance(event, ProgressCompared):
+            continue
+        group = mesh.peer_group(event.group_ranks[0]).role
+        incident = (group, event.comparison)
+        first = f"hang-{event.comparison}"
+        found.append(
+            to_verdict(
+                reclassify(event, config.silence_of),
+                incident=event.comparison,
+                group=group,
+                at_ns=stamped.t_ns,
+                evidence=(_ref(stamped),),
+                supersedes=first if incident in told else None,
+            )
+        )
+        told.add(incident)
+    return found
+
+
+def _ref(stamped: Stamped) -> EvidenceRef:
+    return EvidenceRef(source=stamped.source, seq=stamped.seq)

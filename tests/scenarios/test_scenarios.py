@@ -1,0 +1,73 @@
+"""Every scenario file is a test, has a clean twin, and is judged again without truth."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from harness.analyze import recompute, stored, without_time
+from harness.launch import follow, launch
+from harness.results import Outcome
+from harness.scenario import Scenario, catalogue, load, to_yaml
+from harness.store import RunDirectory, write_atomically
+from vocab.verdict import Verdict
+
+pytestmark = pytest.mark.jobs
+
+NAMES = sorted(catalogue())
+FAULTY = [name for name in NAMES if load(catalogue()[name]).faults]
+
+
+@pytest.fixture(scope="module")
+def runs_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+def run_to_end(scenario: Scenario, runs_root: Path, name: str) -> RunDirectory:
+    run = launch(scenario, runs_root=runs_root, name=name)
+    for _ in follow(run):
+        pass
+    return run
+
+
+def verdicts_without_truth(run: RunDirectory, folder: Path) -> list[Verdict]:
+    """What re-analysis finds once every fault event and setting is deleted."""
+    blind = RunDirectory(path=folder / run.run_id)
+    shutil.copytree(run.path, blind.path)
+    truth = list(blind.events.glob("faults.*.jsonl"))
+    assert truth, "a run always has files of ground truth"
+    for path in truth:
+        path.unlink()
+    (blind.path / "results.json").unlink()
+    scenario = run.scenario().model_copy(update={"faults": (), "expect": ()})
+    write_atomically(blind.path / "scenario.yaml", to_yaml(scenario))
+    return [without_time(verdict) for verdict in recompute(blind)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_finding_equals_expectation_and_does_not_rest_on_the_truth(
+    name: str, runs_root: Path, tmp_path: Path
+) -> None:
+    run = run_to_end(load(catalogue()[name]), runs_root, name)
+    results = run.results()
+    assert results is not None, (run.logs / "harness.log").read_text()
+    assert (results.outcome, results.extras) == (Outcome.PASS, ()), results.reason
+    found = [without_time(verdict) for verdict in stored(run)]
+    assert verdicts_without_truth(run, tmp_path) == found
+    assert len(found) == len(results.incidents)
+    for fault in results.faults:
+        assert fault.injected
+        assert fault.healed
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_the_clean_twin_blames_nobody(name: str, runs_root: Path) -> None:
+    scenario = load(catalogue()[name])
+    twin = scenario.model_copy(update={"faults": (), "expect": ()})
+    run = run_to_end(twin, runs_root, f"{name}-twin")
+    results = run.results()
+    assert results is not None, (run.logs / "harness.log").read_text()
+    assert results.outcome is Outcome.PASS, results.reason
+    assert stored(run) == ()
