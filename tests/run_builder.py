@@ -632,3 +632,9 @@ def _timing(
                             threshold=0.02, unit="s",
                             expression="max(kappa * scale, 0.5 * median, 0.02 s)"),
     )  # fmt: skip
+
+
+def append(run: RunDirectory, source: str, event: ev.Event) -> None:
+    """One more event in a file, by a new writer, as after a restart."""
+    with EventWriter(run.events, source) as writer:
+        writer.write(event)

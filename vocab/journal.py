@@ -37,7 +37,8 @@ class EventWriter:
         if size:
             if os.pread(self._fd, 1, size - 1) != b"\n":
                 os.write(self._fd, b"\n")
-            self._seq = sum(1 for _ in self._path.open("rb"))
+            with self._path.open("rb") as file:
+                self._seq = sum(1 for _ in file)
         self.write(
             FileOpened(wall_ns=time.time_ns(), boot_id=boot_id(), pid=os.getpid())
         )

@@ -6,6 +6,7 @@ the same file, byte for byte. Pure but for reading the scenario files.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +39,7 @@ def of_text(text: str, name: str) -> Editor:
     """Edited as YAML: the text stays as it is, the form follows."""
     text = text.replace("\r\n", "\n")
     data, flaws, scenario = _load(text)
-    shown = form.build(schema(), data) if isinstance(data, dict) else None
+    shown = form.build(_schema(), data) if isinstance(data, dict) else None
     return _editor(name, "yaml", text, flaws, scenario, shown)
 
 
@@ -48,18 +49,18 @@ def of_form(pairs: Pairs, name: str, action: str = "") -> Editor:
     Args:
         action: `add:<list>:<kind>` or `drop:<list>.<index>`, applied first.
     """
-    data = form.read(schema(), pairs)
+    data = form.read(_schema(), pairs)
     verb, _, rest = action.partition(":")
     if verb == "add":
         path, _, kind = rest.partition(":")
-        form.add_item(schema(), data, path, kind)
+        form.add_item(_schema(), data, path, kind)
     elif verb == "drop":
         form.drop_item(data, rest)
     text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=88)
     _, flaws, scenario = _load(text)
     if scenario is not None:
         text = to_yaml(scenario)
-    return _editor(name, "form", text, flaws, scenario, form.build(schema(), data))
+    return _editor(name, "form", text, flaws, scenario, form.build(_schema(), data))
 
 
 def scenario_of(pairs: Pairs) -> Scenario:
@@ -81,6 +82,12 @@ def summary(scenario: Scenario) -> str:
     faults = len(scenario.faults)
     words = "no fault" if not faults else f"{faults} fault{'s' * (faults > 1)}"
     return f"{scenario.num_ranks} ranks · {scenario.steps} steps · {words}"
+
+
+@functools.cache
+def _schema() -> dict[str, Any]:
+    """Made once: pydantic takes 40 ms for it, and every keystroke needs it."""
+    return schema()
 
 
 def _editor(

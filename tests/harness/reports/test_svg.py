@@ -54,9 +54,9 @@ def test_a_hostile_name_cannot_leave_its_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("what", ["trace", "shape"])
 def test_what_cannot_be_drawn_is_an_error(what: str) -> None:
-    layout = {"height": 100, "margin": {"l": 1, "r": 1, "t": 1, "b": 1},
-              "xaxis": {"gridcolor": "#000", "tickfont": {"color": "#000", "size": 9}},
-              "yaxis": {"gridcolor": "#000", "tickfont": {"color": "#000", "size": 9}}}  # fmt: skip
+    axis = {"gridcolor": "#000", "tickfont": {"color": "#000", "size": 9}}
+    margin = {"l": 1, "r": 1, "t": 1, "b": 1}
+    layout = {"height": 100, "margin": margin, "xaxis": axis, "yaxis": axis}
     figure = {"data": [], "layout": layout}
     if what == "trace":
         figure["data"] = [{"type": "pie"}]
