@@ -55,6 +55,10 @@ class ScoutConfig:
     floor_abs_s: float = 0.020
     """A straggler is slower than the median by at least this, seconds (FACTS)."""
 
+    close_after: int = 2
+    """Clean measurements of every place of an incident after which it is over; what is
+    found later is a new one, what is found before belongs to it (1 or more)."""
+
     slice_elements: int = 65_536
     """Elements of the optimizer recipe's slice (SCOUT sec. 9)."""
 
@@ -83,6 +87,7 @@ class ScoutConfig:
     def __post_init__(self) -> None:
         _at_least("replay_every", self.replay_every, 1)
         _at_least("confirmations", self.confirmations, 1)
+        _at_least("close_after", self.close_after, 1)
         _at_least("slice_elements", self.slice_elements, 1)
         for name in ("kappa", "silence_s", "heartbeat_s"):
             if getattr(self, name) <= 0:

@@ -37,12 +37,14 @@ class CheckDecider:
     config: ScoutConfig
     holds_layer: bool = False  # the last check saw a raw outlier: look there again
     _confirmer: Confirmer = field(init=False)
-    _sdc: Ledger = field(default_factory=Ledger)
-    _straggler: Ledger = field(default_factory=Ledger)
+    _sdc: Ledger = field(init=False)
+    _straggler: Ledger = field(init=False)
     _incomplete: Ledger = field(default_factory=Ledger)
 
     def __post_init__(self) -> None:
         self._confirmer = Confirmer(config=self.config)
+        self._sdc = Ledger(close_after=self.config.close_after)
+        self._straggler = Ledger(close_after=self.config.close_after)
 
     def on_check(
         self, check: CheckCompleted, *, at_ns: int, ref: EvidenceRef | None = None

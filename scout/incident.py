@@ -1,14 +1,16 @@
 """One verdict per incident: what belongs to one already told, and what is new.
 
 Pure. A finding of the same kind and culprit belongs to the open incident when its place
-(layer or parameter) was already part of it, or was never measured clean since the
-incident opened: residue of a healed fault, or one fault seen on further layers. It is a
-new incident when another culprit appears, when the place was measured clean since, or
-when every place of the old one was measured clean again (then that one is closed).
+(layer or parameter) was already part of it, or was not measured clean often enough since
+the incident opened: residue of a healed fault, an intermittent one that comes back, or
+one fault seen on further layers. It is a new incident when another culprit appears, when
+its place was clean `close_after` times since, or when every place of the old one was
+(then that one is closed).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 
@@ -19,19 +21,19 @@ class Open:
     number: int
     culprits: frozenset[int]  # peers; empty: nobody could be named
     places: set[str]
-    clean: set[str] = field(default_factory=set)  # measured clean since it opened
+    clean: Counter[str] = field(default_factory=Counter)  # times since last seen there
     verdict_id: str = ""
 
-    @property
-    def is_over(self) -> bool:
-        """Whether every place of it was measured clean since it was last seen there."""
-        return self.places <= self.clean
+    def is_clean(self, places: set[str], close_after: int) -> bool:
+        """Whether each of `places` was measured clean often enough."""
+        return all(self.clean[place] >= close_after for place in places)
 
 
 @dataclass(slots=True)
 class Ledger:
     """The open incidents of one kind in one peer group."""
 
+    close_after: int = 1
     open: list[Open] = field(default_factory=list)
     _count: int = 0
 
@@ -50,7 +52,8 @@ class Ledger:
                 incident, places
             ):
                 incident.places |= places
-                incident.clean -= places
+                for place in places:
+                    del incident.clean[place]
                 rest -= shared
                 if not rest:
                     return None
@@ -63,11 +66,16 @@ class Ledger:
         """Note places at which `peers` agreed; returns the incidents now over."""
         for incident in self.open:
             if incident.culprits <= peers:
-                incident.clean |= places
-        over = [incident for incident in self.open if incident.is_over]
-        self.open = [incident for incident in self.open if not incident.is_over]
+                incident.clean.update(places)
+        over = [
+            incident
+            for incident in self.open
+            if incident.is_clean(incident.places, self.close_after)
+        ]
+        self.open = [incident for incident in self.open if incident not in over]
         return over
 
-    @staticmethod
-    def _belongs(incident: Open, places: set[str]) -> bool:
-        return bool(places & incident.places) or not places <= incident.clean
+    def _belongs(self, incident: Open, places: set[str]) -> bool:
+        return bool(places & incident.places) or not incident.is_clean(
+            places, self.close_after
+        )

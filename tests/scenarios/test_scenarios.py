@@ -1,4 +1,4 @@
-"""Every scenario file is a test, has a clean twin, and is judged again without truth."""
+"""Every scenario file is a test, has a clean twin, and is judged without the truth."""
 
 from __future__ import annotations
 

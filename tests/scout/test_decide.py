@@ -17,7 +17,7 @@ from vocab.events import (
 )
 from vocab.verdict import Action, Kind, State, Verdict
 
-CONFIG = ScoutConfig(replay_every=2)
+CONFIG = ScoutConfig(replay_every=2, close_after=1)
 LAYERS = ("blocks.0", "blocks.1", "blocks.2")
 
 
@@ -117,6 +117,13 @@ def test_a_second_incident_of_the_same_rank_is_reported() -> None:
     bad = ("a", "b", "a", "a")
     found = run([check(0, values=bad), check(3), check(6, values=bad)])
     assert [verdict.incident for verdict in verdicts(found)] == [1, 2]
+
+
+def test_an_intermittent_fault_that_rests_once_stays_one_incident() -> None:
+    bad = ("a", "b", "a", "a")
+    checks = [check(0, values=bad), check(3), check(6, values=bad), check(9)]
+    patient = ScoutConfig(replay_every=2, close_after=2)
+    assert [verdict.incident for verdict in verdicts(run(checks, patient))] == [1]
 
 
 def test_two_culprits_at_once_are_both_named() -> None:

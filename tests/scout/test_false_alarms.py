@@ -48,8 +48,8 @@ def _many_seeds(rank: int) -> list[str]:
 
 
 def test_twenty_clean_seeds_give_no_verdict(tmp_path: Path) -> None:
-    # 20 seeds x 6 checks; exact surfaces have no false-alarm rate, and a straggler needs
-    # a rank 20 ms and 50 % over the median at two boundaries.
+    # 20 seeds x 6 checks; exact surfaces have no false-alarm rate, and a straggler
+    # needs a rank 20 ms and 50 % over the median at two boundaries.
     assert run_ranks(4, _many_seeds, tmp_path, timeout_s=200) == [[]] * 4
 
 

@@ -39,6 +39,15 @@ def test_a_clean_measurement_of_its_place_closes_it() -> None:
     assert second.number == 2
 
 
+def test_it_closes_only_after_as_many_clean_measurements_as_asked_for() -> None:
+    ledger = Ledger(close_after=2)
+    first = ledger.on_found(TWO, {"a"})
+    assert ledger.on_clean(ALL, {"a"}) == []
+    assert ledger.on_found(TWO, {"a"}) is None  # it came back: the count begins again
+    assert ledger.on_clean(ALL, {"a"}) == []
+    assert ledger.on_clean(ALL, {"a"}) == [first]
+
+
 def test_peers_that_agree_do_not_close_the_incident_of_one_that_does_not() -> None:
     ledger = Ledger()
     ledger.on_found(TWO, {"a"})
