@@ -13,6 +13,7 @@ process itself died, its death is the heal.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from harness.clock import MergedClock
 from harness.fault_record import fault_results
@@ -48,6 +49,14 @@ from vocab.verdict import Kind, State, Verdict
 _MENTION = 3  # findings that a reason spells out
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Compared:
+    incidents: tuple[IncidentResult, ...]
+    extras: tuple[ExtraVerdict, ...]
+    incomplete: tuple[Verdict, ...]  # unexpected verdicts of too little data
+    num_verdicts: int
+
+
 def score(
     scenario: Scenario, events: Sequence[Stamped], ended: Ended | None
 ) -> Results:
@@ -60,40 +69,21 @@ def score(
     for stamped in events:
         clock.note(stamped)
     faults = fault_results(scenario, events, clock)
-    issued = [item for item in events if isinstance(item.event, VerdictIssued)]
-    told_ns = {_verdict(item).verdict_id: clock.ns(item) for item in issued}
-    standing = effective([_verdict(item) for item in issued])
-    matching = match(scenario.expect, standing)
-    incidents = tuple(
-        _incident(
-            expected, None if answer is None else standing[answer], told_ns, faults
-        )
-        for expected, answer in zip(scenario.expect, matching.answers, strict=True)
-    )
-    unexpected = [standing[index] for index in matching.extras]
-    extras = tuple(
-        _extra(verdict, scenario.expect)
-        for verdict in unexpected
-        if verdict.state is not State.INCOMPLETE_DATA
-    )
+    found = _compare(scenario, events, clock, faults)
     steps = _steps_done(scenario, events)
-    num_checks = _count(events, CheckCompleted)
-    doubts = [
-        *_doubts(events, unexpected),
-        *_not_looked(scenario, num_checks),
-    ]
+    doubts = [*_doubts(events, found.incomplete), *_not_looked(scenario, events, found)]
     broken = list(_broken(scenario, events, ended, steps, faults))
-    outcome, reason = _judge(ended, broken, faults, extras, incidents, doubts)
+    outcome, reason = _judge(ended, broken, faults, found, doubts)
     return Results(
         outcome=outcome,
         reason=reason,
-        incidents=incidents,
-        extras=extras,
+        incidents=found.incidents,
+        extras=found.extras,
         faults=faults,
         problems=(*broken, *doubts),
         steps_done=steps,
-        num_checks=num_checks,
-        num_verdicts=len(issued),
+        num_checks=len(_checks(events)),
+        num_verdicts=found.num_verdicts,
         wall_s=ended.wall_s if ended else None,
         first_step_s=ended.first_step_s if ended else None,
     )
@@ -116,32 +106,58 @@ def unscored(scenario: Scenario | None, ended: Ended | None, why: str) -> Result
     )
 
 
+def _compare(
+    scenario: Scenario,
+    events: Sequence[Stamped],
+    clock: MergedClock,
+    faults: Sequence[FaultResult],
+) -> _Compared:
+    issued = [item for item in events if isinstance(item.event, VerdictIssued)]
+    told_ns = {_verdict(item).verdict_id: clock.ns(item) for item in issued}
+    standing = effective([_verdict(item) for item in issued])
+    matching = match(scenario.expect, standing)
+    unexpected = [standing[index] for index in matching.extras]
+    return _Compared(
+        incidents=tuple(
+            _incident(expected, None if at is None else standing[at], told_ns, faults)
+            for expected, at in zip(scenario.expect, matching.answers, strict=True)
+        ),
+        extras=tuple(
+            _extra(verdict, scenario.expect)
+            for verdict in unexpected
+            if verdict.state is not State.INCOMPLETE_DATA
+        ),
+        incomplete=tuple(
+            verdict for verdict in unexpected if verdict.state is State.INCOMPLETE_DATA
+        ),
+        num_verdicts=len(issued),
+    )
+
+
 def _judge(
     ended: Ended | None,
     broken: list[str],
     faults: Sequence[FaultResult],
-    extras: Sequence[ExtraVerdict],
-    incidents: Sequence[IncidentResult],
+    found: _Compared,
     doubts: list[str],
 ) -> tuple[Outcome, str]:
-    spared = [fault for fault in faults if not fault.injected]
-    missed = [incident for incident in incidents if not incident.found]
+    spared = [
+        f"{item.fault_id}: {item.problem}" for item in faults if not item.injected
+    ]
+    missed = [_missing(item) for item in found.incidents if not item.found]
+    wrong = [f"{_who(extra)}: {extra.reason}" for extra in found.extras]
     if ended is not None and ended.reason == "cancelled":
         return Outcome.CANCELLED, ended.detail or "cancelled"
     if broken:
         return Outcome.INFRASTRUCTURE, _some(broken)
     if spared:
-        return Outcome.NOT_INJECTED, _some(
-            [f"{fault.fault_id}: {fault.problem}" for fault in spared]
-        )
-    if extras or (missed and not doubts):
-        wrong = [f"{_who(extra)}: {extra.reason}" for extra in extras]
-        return Outcome.FAIL, _some(wrong + [_missing(item) for item in missed])
+        return Outcome.NOT_INJECTED, _some([*spared, *wrong])
+    if wrong or (missed and not doubts):
+        return Outcome.FAIL, _some([*wrong, *missed])
     if doubts:
-        return Outcome.INCONCLUSIVE, _some([_missing(item) for item in missed] + doubts)
-    return Outcome.PASS, _some([_found(item) for item in incidents]) or (
-        "nobody was blamed, as expected"
-    )
+        return Outcome.INCONCLUSIVE, _some([*missed, *doubts])
+    told = _some([_found(item) for item in found.incidents])
+    return Outcome.PASS, told or "nobody was blamed, as expected"
 
 
 def _incident(
@@ -240,13 +256,13 @@ def _broken(
                 yield f"{rank_name(rank)} did {done} of {scenario.steps} steps"
     for fault in faults:
         if fault.injected and not fault.healed and not set(fault.targets) & dead:
-            yield f"{fault.fault_id} struck and was not healed"
+            why = f": {fault.problem}" if fault.problem else ""
+            yield f"{fault.fault_id} struck and was not healed{why}"
 
 
-def _doubts(events: Sequence[Stamped], unexpected: Sequence[Verdict]) -> Iterator[str]:
-    for verdict in unexpected:
-        if verdict.state is State.INCOMPLETE_DATA:
-            yield f"incomplete data at step {verdict.step}: {verdict.reason}"
+def _doubts(events: Sequence[Stamped], incomplete: Sequence[Verdict]) -> Iterator[str]:
+    for verdict in incomplete:
+        yield f"incomplete data at step {verdict.step}: {verdict.reason}"
     for stamped in events:
         match stamped.event:
             case DetectorDisabled(component=component, reason=reason, step=step):
@@ -258,11 +274,15 @@ def _doubts(events: Sequence[Stamped], unexpected: Sequence[Verdict]) -> Iterato
                 yield f"{stamped.source}: {component}: {message}"
 
 
-def _not_looked(scenario: Scenario, num_checks: int) -> Iterator[str]:
+def _not_looked(
+    scenario: Scenario, events: Sequence[Stamped], found: _Compared
+) -> Iterator[str]:
     """A run in which nobody looked proves nothing, also where nobody is expected."""
+    if any(incident.found for incident in found.incidents):
+        return
     if scenario.scout == "off":
         yield "SCOUT was off: nobody looked"
-    elif num_checks == 0:
+    elif not any(check.problem is None for check in _checks(events)):
         yield "SCOUT completed no check: nobody looked"
 
 
@@ -287,8 +307,8 @@ def _verdict(stamped: Stamped) -> Verdict:
     return stamped.event.verdict
 
 
-def _count(events: Sequence[Stamped], kind: type) -> int:
-    return sum(isinstance(stamped.event, kind) for stamped in events)
+def _checks(events: Sequence[Stamped]) -> list[CheckCompleted]:
+    return [item.event for item in events if isinstance(item.event, CheckCompleted)]
 
 
 def _found(incident: IncidentResult) -> str:
