@@ -32,7 +32,7 @@ from vocab.errors import DecodeError
 
 T = TypeVar("T")
 
-_RUN_ID = re.compile(r"^[0-9]{8}-[0-9]{6}-[a-z0-9.-]{1,60}-[0-9a-f]{4}$")
+_RUN_ID = re.compile(r"^[0-9]{8}-[0-9]{6}-[a-z0-9.-]{1,60}-[0-9a-f]{4}\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,9 +14,9 @@ from enum import StrEnum
 
 from vocab.errors import InvalidName
 
-_NODE = re.compile(r"^(rank|host|leaf|spine)(0|[1-9][0-9]*)$")
+_NODE = re.compile(r"^(rank|host|leaf|spine)(0|[1-9][0-9]*)\Z")
 _LINK = re.compile(
-    r"^leaf(0|[1-9][0-9]*)-spine(0|[1-9][0-9]*)(?::(up|down))?$",
+    r"^leaf(0|[1-9][0-9]*)-spine(0|[1-9][0-9]*)(?::(up|down))?\Z",
 )
 
 
