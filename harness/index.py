@@ -25,7 +25,6 @@ from harness.store import RunDirectory, Store
 
 URL_VARIABLE = "FAULTYARD_INDEX_URL"
 FILE = "index.sqlite"
-_BUSY_S = 30
 
 _METADATA = sa.MetaData()
 _RUNS = sa.Table(
@@ -72,16 +71,21 @@ class Row:
 class Index:
     """The index of one runs folder."""
 
-    def __init__(self, root: Path, url: str) -> None:
+    def __init__(self, root: Path, url: str, busy_s: float) -> None:
         self._root = root
         self._url = url
+        self._busy_s = busy_s
 
     @classmethod
-    def of(cls, root: Path, url: str | None = None) -> Index:
-        """The index of a folder: by URL, else by the environment, else its own file."""
+    def of(cls, root: Path, url: str | None = None, *, busy_s: float = 30.0) -> Index:
+        """The index of a folder: by URL, else by the environment, else its own file.
+
+        Args:
+            busy_s: how long to wait for others who write, seconds.
+        """
         root = root.resolve()
         default = os.environ.get(URL_VARIABLE) or f"sqlite:///{root / FILE}"
-        return cls(root, url or default)
+        return cls(root, url or default, busy_s)
 
     def put(self, run: RunDirectory) -> None:
         """Write or replace the row of one run."""
@@ -174,7 +178,7 @@ class Index:
         if url.get_backend_name() == "sqlite":
             self._root.mkdir(parents=True, exist_ok=True)
             return sa.create_engine(
-                url, poolclass=sa.NullPool, connect_args={"timeout": _BUSY_S}
+                url, poolclass=sa.NullPool, connect_args={"timeout": self._busy_s}
             )
         return sa.create_engine(url, poolclass=sa.NullPool)
 

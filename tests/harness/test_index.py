@@ -100,7 +100,7 @@ def test_an_index_of_an_older_version_is_made_again(root: Path) -> None:
 
 
 def test_a_busy_index_is_an_error_and_is_not_thrown_away(root: Path) -> None:
-    index = Index.of(root, f"sqlite:///{root / FILE}?timeout=0")
+    index = Index.of(root, busy_s=0.0)
     Index.of(root).sync()
     holder = sqlite3.connect(root / FILE, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
