@@ -28,6 +28,9 @@ MAKERS = {
     "killed": rb.killed_run,
     "torn": rb.torn_run,
 }
+WIDTHS = (400, 1280, 2560)
+# The other pages are this run page with other contents.
+EVERY_WIDTH = ("scenarios", "launch", "runs", "error", "report", "run-sdc")
 NUM_COLUMNS = (
     "(document.querySelector('#chart-evidence-0')?.data ?? [])[0]?.x.length ?? 0"
 )
@@ -218,7 +221,7 @@ def _shoot(browser: Any, name: str, url: str, theme: str) -> None:
             "[...document.querySelectorAll('.chart')]"
             ".every((chart) => chart.querySelector('.main-svg'))",
         )
-    for width in (400, 1280, 2560):
+    for width in WIDTHS if name in EVERY_WIDTH else (1280,):
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_timeout(150)  # Plotly redraws itself after a resize
         root = "document.documentElement"
