@@ -54,6 +54,7 @@ class HostDriver:
         try:
             changes = driven.fault.inject()
         except CannotInject as error:
+            driven.fault.heal()  # it may still come true, too late for the proof
             self._emit(FaultFailed(fault_id=driven.fault_id,
                                    kind=driven.parameters.kind,
                                    reason=str(error)))  # fmt: skip

@@ -91,12 +91,14 @@ class RankDriver:
         try:
             fault = FAULTS[parameters.kind].make_rank_fault(parameters, context)
         except CannotInject as error:
-            self._emit(FaultFailed(fault_id=fault_id, kind=parameters.kind,
-                                   reason=str(error)))  # fmt: skip
+            self._fail(fault_id, parameters.kind, error)
             return
         if fault is not None:
             window = Window.of(parameters, self._seed, fault_id)
             self._faults.append(_Driven(fault_id, parameters, fault, window))
+
+    def _fail(self, fault_id: str, kind: str, error: CannotInject) -> None:
+        self._emit(FaultFailed(fault_id=fault_id, kind=kind, reason=str(error)))
 
     def _on_step_start(self, *_: Any) -> None:
         step = self._step + 1
@@ -134,7 +136,13 @@ class RankDriver:
             driven.fault.heal(step)
 
     def _strike(self, driven: _Driven, step: int) -> None:
-        changes = driven.fault.inject(step)
+        try:
+            changes = driven.fault.inject(step)
+        except CannotInject as error:
+            self._fail(driven.fault_id, driven.parameters.kind, error)
+            driven.is_over = True
+            driven.fault.heal(step)
+            return
         driven.is_active = True
         driven.num_strikes += 1
         if changes and not driven.is_reported:
