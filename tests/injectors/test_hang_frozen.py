@@ -1,4 +1,4 @@
-"""A frozen process: the rank stops itself at its place, the harness proves and ends it."""
+"""A frozen process: the rank stops itself, the harness proves it and ends it."""
 
 from __future__ import annotations
 
