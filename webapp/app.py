@@ -7,6 +7,8 @@ browser ─► security.Gate ─► routes/{scenarios,runs,parts,stream,exports,
 
 from __future__ import annotations
 
+import threading
+
 from fastapi import FastAPI
 
 from harness.store import Store
@@ -34,6 +36,7 @@ def create_app(settings: Settings, launcher: Launcher | None = None) -> FastAPI:
         redoc_url=None,
     )
     app.state.settings = settings
+    app.state.stopping = threading.Event()  # set by `serve`: streams end by themselves
     app.state.views = RunViews(Store(settings.runs_root))
     app.state.launcher = launcher or HarnessLauncher(settings.runs_root)
     for module in (assets, scenarios, stream, parts, exports, runs):

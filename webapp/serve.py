@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import errno
 import socket
+import threading
 from collections.abc import Callable
+from types import FrameType
 
 import uvicorn
 
@@ -15,8 +17,21 @@ from harness.errors import InfrastructureError
 from webapp.app import create_app
 from webapp.settings import Settings
 
-# Event streams end only when they are told; a stopping server does not wait for them.
-SHUTDOWN_GRACE_S = 1
+# For requests that are being answered; event streams end when they see `stopping`.
+SHUTDOWN_GRACE_S = 5
+
+
+class _Server(uvicorn.Server):
+    """Tells the event streams to end; uvicorn would wait for them, then tear them."""
+
+    def __init__(self, config: uvicorn.Config, stopping: threading.Event) -> None:
+        super().__init__(config)
+        self._stopping = stopping
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A signal has come."""
+        self._stopping.set()
+        super().handle_exit(sig, frame)
 
 
 def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
@@ -29,14 +44,15 @@ def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
         InfrastructureError: the port is taken or may not be used.
     """
     listener = bind(settings)
+    app = create_app(settings)
     config = uvicorn.Config(
-        create_app(settings),
+        app,
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=SHUTDOWN_GRACE_S,
     )
     on_ready(address(settings))
-    uvicorn.Server(config).run(sockets=[listener])
+    _Server(config, app.state.stopping).run(sockets=[listener])
 
 
 def address(settings: Settings) -> str:

@@ -1,7 +1,8 @@
-"""What routes share, typed: the settings, the views, the launcher of one app."""
+"""What routes share, typed: the settings, views, launcher and end of one app."""
 
 from __future__ import annotations
 
+import threading
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -26,6 +27,12 @@ def _launcher(request: Request) -> Launcher:
     return launcher
 
 
+def _stopping(request: Request) -> threading.Event:
+    stopping: threading.Event = request.app.state.stopping
+    return stopping
+
+
 SettingsOf = Annotated[Settings, Depends(_settings)]
 ViewsOf = Annotated[RunViews, Depends(_views)]
 LauncherOf = Annotated[Launcher, Depends(_launcher)]
+StoppingOf = Annotated[threading.Event, Depends(_stopping)]

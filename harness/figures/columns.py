@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Protocol
 
-from harness.figures.style import layout
+from harness.figures.style import axis, band_label, layout
 from harness.palette import Theme
 from harness.views.timeline import Band
 
@@ -98,29 +98,43 @@ def injection_strips(
                 "y0": 1.01, "y1": 1.05, "fillcolor": band.color, "line": {"width": 0},
             }
         )  # fmt: skip
-        labels.append(
-            {
-                "xref": "x", "yref": "paper", "x": left, "y": 1.06,
-                "xanchor": "left", "yanchor": "bottom", "showarrow": False,
-                "text": f"▼ {band.label} · {', '.join(band.targets)}",
-                "font": {"color": theme["ink-2"], "size": 11},
-            }
-        )  # fmt: skip
+        late = left > 0.6 * (found[-1].last + 1)
+        labels.append(band_label(band, theme, 1.06, left, right, is_late=late))
     return shapes, labels
 
 
 def grid_layout(
-    theme: Theme, num_rows: int, num_columns: int, **extra: Any
+    theme: Theme,
+    ranks: Sequence[str],
+    num_columns: int,
+    found: list[CheckSpan],
+    bands: Sequence[Band],
 ) -> dict[str, Any]:
-    """Layout of a heatmap; `meta.min_width` is where sideways scrolling begins."""
-    height = 28 + 52 + ROW_PX * max(1, num_rows)
+    """Layout of a heatmap; `meta.min_width` is where sideways scrolling begins.
+
+    Ranges are explicit, rank0 on top: with automatic ones Plotly would keep those of
+    the empty picture that stood there before the first check.
+    """
+    rows = max(1, len(ranks))
+    strips, labels = injection_strips(found, bands, theme)
     return layout(
         theme,
-        height,
+        28 + 52 + ROW_PX * rows,
         margin={"l": 64, "r": 16, "t": 30, "b": 44},
         meta={"min_width": 96 + MIN_COLUMN_PX * num_columns},
-        **extra,
-    )
+        xaxis=axis(
+            theme,
+            showgrid=False,
+            range=[-0.5, max(1, num_columns) - 0.5],
+            **ticks(found),
+        ),
+        yaxis=axis(
+            theme, showgrid=False, type="category", range=[rows - 0.5, -0.5],
+            categoryorder="array", categoryarray=list(ranks), fixedrange=True,
+        ),
+        shapes=[*separators(found, theme), *strips],
+        annotations=labels,
+    )  # fmt: skip
 
 
 def middles(row: str, char: str, found: list[CheckSpan]) -> list[float]:

@@ -72,16 +72,29 @@ def band_shapes(timeline: Timeline) -> list[dict[str, Any]]:
 
 
 def band_labels(timeline: Timeline, theme: Theme) -> list[dict[str, Any]]:
-    """The bands' names, at their upper left."""
+    """The bands' names, above them."""
     return [
-        {
-            "xref": "x", "yref": "paper", "x": band.from_s, "y": 1,
-            "xanchor": "left", "yanchor": "bottom", "showarrow": False,
-            "text": f"▼ {band.label} · {', '.join(band.targets)}",
-            "font": {"color": theme["ink-2"], "size": 11},
-        }
+        band_label(band, theme, 1.0, band.from_s, _until(band, timeline),
+                   is_late=is_late(band.from_s, timeline))
         for band in timeline.bands
     ]  # fmt: skip
+
+
+def band_label(
+    band: Band, theme: Theme, y: float, left: float, right: float, *, is_late: bool
+) -> dict[str, Any]:
+    """A band's name, from its left end on; up to its right end where that is late."""
+    return {
+        "xref": "x", "yref": "paper", "x": right if is_late else left, "y": y,
+        "xanchor": "right" if is_late else "left", "yanchor": "bottom",
+        "showarrow": False, "text": f"▼ {band.label} · {', '.join(band.targets)}",
+        "font": {"color": theme["ink-2"], "size": 11},
+    }  # fmt: skip
+
+
+def is_late(at_s: float, timeline: Timeline) -> bool:
+    """Whether a label that begins here would run out of the picture."""
+    return at_s > 0.6 * max(timeline.end_s, 1.0)
 
 
 def verdict_shapes(timeline: Timeline, theme: Theme) -> list[dict[str, Any]]:

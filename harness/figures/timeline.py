@@ -127,15 +127,17 @@ def _verdicts(line: Timeline, theme: Theme) -> list[dict[str, Any]]:
     traces = []
     for index, mark in enumerate(line.verdicts):
         symbol, color = _VERDICTS[mark.state]
+        late = style.is_late(mark.at_s, line)
         closed = "" if mark.closed_s is None else f"<br>closed at {mark.closed_s:.2f} s"
         step = "" if mark.step is None else f" · step {mark.step}"
         traces.append(
             {
                 "type": "scatter", "mode": "markers+text", "name": mark.verdict_id,
                 "x": [mark.at_s], "y": ["verdict"],
-                "text": [f"  {mark.text}"],
+                "text": [f"{mark.text}  " if late else f"  {mark.text}"],
                 # Verdicts may come close together: their names take turns.
-                "textposition": ("top right", "bottom right")[index % 2],
+                "textposition": f"{('top', 'bottom')[index % 2]} "
+                                f"{'left' if late else 'right'}",
                 "textfont": {"color": theme["ink"], "size": 12},
                 "marker": {"symbol": symbol, "size": 12, "color": theme[color],
                            "line": {"width": 2, "color": theme[color]}},

@@ -18,25 +18,16 @@ from harness.views.run import RunView
 def figure(view: RunView, theme: Theme, group: int = 0) -> style.Figure:
     """The picture of the group-th grid; an empty one while there is no evidence."""
     if group >= len(view.timing):
-        return {"data": [], "layout": columns.grid_layout(theme, 1, 0)}
+        return {"data": [], "layout": columns.grid_layout(theme, (), 0, [], ())}
     grid = view.timing[group]
     spans = columns.spans(grid.columns)
-    strips, labels = columns.injection_strips(spans, view.timeline.bands, theme)
     return {
         "data": [
             _cells(grid, theme),
             *columns.mark_traces(grid.ranks, grid.cells, spans, _marks(theme)),
         ],
         "layout": columns.grid_layout(
-            theme,
-            len(grid.ranks),
-            len(grid.columns),
-            xaxis=style.axis(theme, showgrid=False, **columns.ticks(spans)),
-            yaxis=style.axis(
-                theme, showgrid=False, autorange="reversed", type="category"
-            ),
-            shapes=[*columns.separators(spans, theme), *strips],
-            annotations=labels,
+            theme, grid.ranks, len(grid.columns), spans, view.timeline.bands
         ),
     }
 

@@ -77,10 +77,9 @@ def _categories(figure: Figure) -> list[str]:
     axis = figure["layout"].get("yaxis", {})
     if axis.get("type") != "category":
         return []
-    if "categoryarray" in axis:
-        return list(reversed(axis["categoryarray"]))
-    rows = [t["y"] for t in figure["data"] if t["type"] == "heatmap"]
-    return list(rows[0]) if rows else []
+    rows = list(axis["categoryarray"])
+    low, high = axis["range"]
+    return rows if low > high else rows[::-1]
 
 
 def _range(figure: Figure, name: str) -> tuple[float, float]:
@@ -169,10 +168,11 @@ def _trace(trace: dict[str, Any], frame: Frame) -> list[str]:
             shape = marker(symbol, x, y, style["size"], style["color"])
             parts.append(f"<g>{_title(hovers[index])}{shape}</g>")
     if "text" in trace["mode"]:
-        shift = _TEXT_SHIFT[trace["textposition"].partition(" ")[0]]
+        height, _, side = trace["textposition"].partition(" ")
+        shift, anchor = _TEXT_SHIFT[height], "end" if side == "left" else "start"
         font = {"tickfont": trace["textfont"]}
         for (x, y), text in zip(points, trace["text"], strict=True):
-            parts.append(_text(x + 4, y + shift, text, font, "start"))
+            parts.append(_text(x, y + shift, text, font, anchor))
     return parts
 
 
@@ -236,7 +236,8 @@ def _shape(shape: dict[str, Any], frame: Frame) -> str:
 def _annotation(note: dict[str, Any], frame: Frame) -> str:
     x = frame.to_x(note["x"])
     y = frame.bottom - note["y"] * (frame.bottom - frame.top) - 4
-    return _text(x, y, note["text"], {"tickfont": note["font"]}, "start")
+    anchor = "end" if note.get("xanchor") == "right" else "start"
+    return _text(x, y, note["text"], {"tickfont": note["font"]}, anchor)
 
 
 def _polyline(points: Sequence[tuple[float, float]], line: dict[str, Any]) -> str:

@@ -53,6 +53,7 @@ class ObserverRow:
     rank: str
     beat: int | None  # None: it has not beaten yet
     age_s: float | None  # since its last sign of life; None: the run is over
+    age_text: str
     step: int | None
     phase: str
     silent_text: str
@@ -148,10 +149,13 @@ def _observer(
     event = timed.event
     assert isinstance(event, (ObserverHeartbeat, ObserverReady))
     age_s = None if is_final else max(0.0, (facts.now_ns - timed.at_ns) / 1e9)
+    age_text = "run is over"
+    if age_s is not None:
+        age_text = f"{wording.seconds(float(round(age_s)))} ago"
     rss = f"{event.rss_bytes / 2**20:.0f} MiB"
     if isinstance(event, ObserverReady):
         return ObserverRow(
-            rank=rank_name(rank), beat=None, age_s=age_s, step=None, phase="",
+            rank=rank_name(rank), beat=None, age_s=age_s, age_text=age_text, step=None, phase="",
             silent_text=wording.ABSENT, threshold_text=wording.ABSENT,
             trainer_state="", rss_text=rss,
         )  # fmt: skip
@@ -160,6 +164,7 @@ def _observer(
         rank=rank_name(rank),
         beat=event.beat,
         age_s=age_s,
+        age_text=age_text,
         step=event.step,
         phase=event.phase,
         silent_text=wording.seconds(event.silent_s),

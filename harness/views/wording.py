@@ -16,10 +16,13 @@ _KINDS = {Kind.SDC: "SDC"}  # the others are words already
 
 
 def seconds(value: float | None) -> str:
-    """A duration with its unit: `350 µs`, `12.3 ms`, `1.25 s`, `3 min 20 s`."""
+    """A duration with its unit: `350 µs`, `12.3 ms`, `1.25 s`, `3 min 20 s`, `5 h 1 min`."""
     if value is None:
         return ABSENT
     size = abs(value)
+    if size >= 7200:
+        hours, rest = divmod(round(value / 60), 60)
+        return f"{hours} h {rest} min"
     if size >= 120:
         minutes, rest = divmod(round(value), 60)
         return f"{minutes} min {rest} s"

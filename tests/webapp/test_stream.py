@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -97,7 +98,7 @@ def test_a_live_run_is_followed_to_its_end(root: Path) -> None:
 
     async def follow() -> str:
         stream: AsyncIterator[str] = messages(
-            run.run_id, run.reader(), "", RunViews(Store(root)), 0.0
+            run.run_id, run.reader(), "", RunViews(Store(root)), 0.0, threading.Event()
         )
         text = [await anext(stream), await anext(stream)]  # retry, all so far
         rb.append(run, "rank0", ev.StepEnded(step=7, duration_s=0.1, loss=None))
@@ -114,6 +115,26 @@ def test_a_live_run_is_followed_to_its_end(root: Path) -> None:
     assert events_of(text) == all_events(root, run.run_id)
     assert parse(text)[-1]["event"] == "final"
     assert {m.get("event") for m in parse(text)} >= set(ALL_TOPICS)
+
+
+def test_a_stopping_server_ends_its_streams_without_a_last_word(root: Path) -> None:
+    run = rb.sdc_run(root, until="verdict")
+    ticket = queue.join(root, run.run_id)
+    stopping = threading.Event()
+
+    async def follow() -> str:
+        stream = messages(
+            run.run_id, run.reader(), "", RunViews(Store(root)), 0.0, stopping
+        )
+        text = [await anext(stream), await anext(stream)]
+        stopping.set()
+        return "".join([*text, *[piece async for piece in stream]])
+
+    try:
+        text = asyncio.run(follow())
+    finally:
+        ticket.leave()
+    assert [m for m in parse(text) if m.get("event") == "final"] == []
 
 
 def test_a_killed_run_ends_its_stream(client: TestClient, root: Path) -> None:

@@ -12,6 +12,7 @@ connection, or whose server was restarted, gets every later event exactly once.
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import AsyncIterator, Iterable
 from typing import Annotated
@@ -24,7 +25,7 @@ from harness.events import Batch, EventReader, decode_cursor
 from vocab import events as ev
 from vocab.events import Stamped, encode
 from webapp.runviews import RunViews
-from webapp.state import SettingsOf, ViewsOf
+from webapp.state import SettingsOf, StoppingOf, ViewsOf
 
 router = APIRouter()
 KEEP_ALIVE_S = 15.0
@@ -58,6 +59,7 @@ def event_stream(
     run_id: str,
     settings: SettingsOf,
     views: ViewsOf,
+    stopping: StoppingOf,
     cursor: str = "",
     last_event_id: Annotated[str, Header()] = "",
 ) -> Response:
@@ -69,19 +71,27 @@ def event_stream(
         raise HTTPException(422, str(error)) from None
     run = views.store.open(run_id)
     return StreamingResponse(
-        messages(run_id, run.reader(), start, views, settings.stream_poll_s),
+        messages(run_id, run.reader(), start, views, settings.stream_poll_s, stopping),
         media_type="text/event-stream",
         headers={"cache-control": "no-store", "x-accel-buffering": "no"},
     )
 
 
 async def messages(
-    run_id: str, reader: EventReader, cursor: str, views: RunViews, poll_s: float
+    run_id: str,
+    reader: EventReader,
+    cursor: str,
+    views: RunViews,
+    poll_s: float,
+    stopping: threading.Event,
 ) -> AsyncIterator[str]:
-    """The stream's text; looks at the files at most every `poll_s` seconds."""
+    """The stream's text; looks at the files at most every `poll_s` seconds.
+
+    Ends without a last word when the server stops: the client comes back for the rest.
+    """
     yield f"retry: {RETRY_MS}\n\n"
     spoken = time.monotonic()
-    while True:
+    while not stopping.is_set():
         # Asked before the read: what was written until the end is still delivered.
         state = await anyio.to_thread.run_sync(views.liveness, run_id)
         batch = await anyio.to_thread.run_sync(reader.read, cursor)

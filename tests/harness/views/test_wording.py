@@ -20,6 +20,7 @@ from vocab.verdict import Kind, State
         (1.25, "1.25 s"),
         (100.4, "100 s"),
         (200.0, "3 min 20 s"),
+        (18_061.0, "5 h 1 min"),
     ],
 )
 def test_seconds_choose_their_unit(value: float | None, text: str) -> None:
