@@ -32,6 +32,8 @@ def behind(question: Question) -> HangFinding | None:
     ]
     if not culprits:
         return None
+    # A stopped process explains whoever came out of an operation later than others.
+    culprits = [item for item in culprits if item.is_stopped] or culprits
     culprit = _furthest_behind(culprits)
     blamed = tuple(item.rank for item in culprits)
     past = _past(question, culprit)
@@ -119,7 +121,7 @@ def silent_host(question: Question) -> HangFinding | None:
     """
     if not question.missing:
         return None
-    waiting = [item for item in question.alive if item.waits]
+    waiting = [item for item in question.alive if item.may_wait]
     if (
         not waiting
         or len(waiting) < len(question.alive)

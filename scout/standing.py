@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from vocab.events import ProgressSnapshot, RingEntry
 
 NOWHERE = (-1, -1)
-_MAIN = ""
 
 WAITING_PHASES = ("reduce",)
 """Phases that wait for peers by nature, also where no collective is seen."""
@@ -79,10 +78,19 @@ class Standing:
         return entry.group_role is not None or entry.phase in WAITING_PHASES
 
     @property
-    def lane(self) -> str:
-        """Lane of the newest entry; empty for what counts."""
+    def may_wait(self) -> bool:
+        """Waits, or computes in a step in which it has launched a collective.
+
+        A collective that is launched from C++ (FSDP's, DDP's) is waited for out of our
+        sight, inside the forward or backward pass.
+        """
         entry = self.entry
-        return _MAIN if entry is None or entry.lane_op is None else entry.phase
+        if self.waits or entry is None:
+            return self.waits
+        return entry.phase in ("forward", "backward") and any(
+            item.group_role is not None and item.step == entry.step
+            for item in self.ring
+        )
 
 
 def stand(snapshot: ProgressSnapshot, silence_of: Callable[[str], float]) -> Standing:

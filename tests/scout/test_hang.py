@@ -123,6 +123,15 @@ def test_two_frozen_ranks_of_eight_are_both_named() -> None:
     )
 
 
+def test_a_stopped_process_explains_who_came_out_of_an_operation_late() -> None:
+    behind = [
+        snapshot(2, boundaries(6, FORWARD_1), state="T"),
+        snapshot(5, boundaries(6, FORWARD_1)),
+    ]
+    others = [waiting(rank) for rank in (0, 1, 3, 4, 6, 7)]
+    assert classify_group([*behind, *others]).blamed == (2,)
+
+
 def test_a_rank_that_never_began_is_behind() -> None:
     found = classify_group([waiting(0, 1), waiting(1, 1), snapshot(2, [])])
     assert found.blamed == (2,)
@@ -244,6 +253,17 @@ def test_a_missing_rank_that_all_wait_for_is_a_silent_host() -> None:
     assert said(found) == (State.ATTRIBUTED, "silent_host", (2,), (0, 1, 3))
     assert (found.scope, found.action) == (Scope.HOST, Action.REPLACE_HOST)
     assert (found.k, found.n) == (3, 4)
+
+
+def test_a_missing_rank_is_found_where_waiting_is_out_of_sight() -> None:
+    # FSDP waits for its gathers inside the forward pass.
+    def in_forward(rank: int) -> ProgressSnapshot:
+        ring = collectives(6, [fingerprint("all_gather")], done=1)
+        forward = RingEntry(seq=1, step=6, op=1, phase="forward", name="layers.1")
+        return snapshot(rank, [*ring, forward])
+
+    found = classify_group([in_forward(0), in_forward(1), in_forward(3)], missing=[2])
+    assert said(found)[:3] == (State.ATTRIBUTED, "silent_host", (2,))
 
 
 def test_missing_ranks_never_count_as_agreeing() -> None:
