@@ -19,11 +19,7 @@ TEMPLATES = Path(__file__).resolve().parent / "templates"
 @functools.cache
 def environment() -> jinja2.Environment:
     """The one Jinja environment; made at first use, not at import."""
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader([TEMPLATES, report_html.TEMPLATES]),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-    )
+    return report_html.environment_of(TEMPLATES, report_html.TEMPLATES)
 
 
 def page(template: str, **context: Any) -> str:

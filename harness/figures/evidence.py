@@ -13,6 +13,9 @@ from harness.palette import Theme
 from harness.views import evidence as ev
 from harness.views.run import RunView
 
+# Above this many cells those that agree say only where they are: a refresh of a long
+# run stays below a megabyte or two; the JSON report has every signature.
+MAX_FULL_HOVERS = 8_000
 _LEVELS = {
     ev.AGREES: 0,
     ev.OUTLIER: 1,
@@ -72,6 +75,9 @@ def _cells(grid: ev.EvidenceGrid, theme: Theme) -> dict[str, Any]:
 
 def _hover(grid: ev.EvidenceGrid, row: int, number: int) -> str:
     column = grid.columns[number]
+    agrees = grid.cells[row][number] == ev.AGREES
+    if agrees and len(grid.columns) * len(grid.ranks) > MAX_FULL_HOVERS:
+        return f"{column.surface}<br>check {column.check} · step {column.step}"
     value = grid.values[row][number]
     place = f" · {column.layer}" if column.layer else ""
     lines = [

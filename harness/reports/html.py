@@ -14,26 +14,40 @@ from markupsafe import Markup
 from harness import palette
 from harness.figures.catalogue import FIGURES
 from harness.reports import svg
+from harness.views import evidence, timing
 from harness.views.run import RunView
 
 HERE = Path(__file__).resolve().parent
 TEMPLATES = HERE / "templates"
 RUN_CSS = HERE / "static" / "run.css"
+# Rows of a table; more are in the JSON report, and a long run stays a small file.
+MAX_ROWS = 400
 REPORT_CSS = HERE / "static" / "report.css"
 
 
 def render(view: RunView) -> bytes:
     """The report as UTF-8 HTML."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-    )
+    environment = environment_of(TEMPLATES)
     styles = palette.css() + RUN_CSS.read_text("utf-8") + REPORT_CSS.read_text("utf-8")
     page = environment.get_template("report.html").render(
         view=view, styles=Markup(styles), pictures=pictures(view)
     )
     return page.encode()
+
+
+def environment_of(*folders: Path) -> jinja2.Environment:
+    """Jinja over `folders`, with what the shared templates call."""
+    found = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folders),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    found.globals.update(
+        max_rows=MAX_ROWS,
+        notable_checks=evidence.notable,
+        notable_timings=timing.notable,
+    )
+    return found
 
 
 def pictures(view: RunView) -> dict[str, list[Markup]]:

@@ -17,6 +17,9 @@ from harness.figures.style import Figure
 from harness.reports.marker import marker
 
 WIDTH = 1080
+# Above this many cells neighbours of one colour are drawn as one, or a long run's
+# report would have tens of megabytes.
+MAX_SINGLE_CELLS = 4_000
 _TITLE_BREAK = "\n"
 _TEXT_SHIFT = {"top": -5.0, "middle": 4.0, "bottom": 13.0}  # pixels downwards
 _DASHES = {"solid": "", "dash": "9 5", "dot": "2 4", "dashdot": "9 4 2 4"}
@@ -182,21 +185,38 @@ def _heatmap(trace: dict[str, Any], frame: Frame) -> list[str]:
         return []
     width = (frame.right - frame.left) / num_columns
     height = (frame.bottom - frame.top) / frame.num_rows
+    merges = num_columns * len(trace["y"]) > MAX_SINGLE_CELLS
     parts = []
     for name, row, texts in zip(trace["y"], trace["z"], trace["text"], strict=True):
         y = frame.to_y(name) - height / 2 + trace["ygap"] / 2
-        for column, (value, text) in enumerate(zip(row, texts, strict=True)):
-            fill = color_at(value, trace)
+        fills = [color_at(value, trace) for value in row]
+        for first, size in stretches(fills, merges=merges):
+            fill = fills[first]
             if fill is None:
                 continue
-            x = frame.left + column * width
             gap = min(trace["xgap"], width / 4)
+            text = (
+                texts[first] if size == 1 else f"{texts[first]}<br>and {size - 1} more"
+            )
             parts.append(
-                f'<rect x="{x:.2f}" y="{y:.1f}" width="{width - gap:.2f}" '
+                f'<rect x="{frame.left + first * width:.2f}" y="{y:.1f}" '
+                f'width="{size * width - gap:.2f}" '
                 f'height="{height - trace["ygap"]:.1f}" style="fill:{fill}">'
                 f"{_title(text)}</rect>"
             )
     return parts
+
+
+def stretches(fills: Sequence[str | None], *, merges: bool) -> list[tuple[int, int]]:
+    """(first, size) of neighbours of one colour, or of each cell if not `merges`."""
+    found: list[tuple[int, int]] = []
+    for column, fill in enumerate(fills):
+        if merges and found and fills[found[-1][0]] == fill:
+            first, size = found[-1]
+            found[-1] = (first, size + 1)
+        else:
+            found.append((column, 1))
+    return found
 
 
 def color_at(value: float | None, trace: dict[str, Any]) -> str | None:
@@ -210,7 +230,7 @@ def color_at(value: float | None, trace: dict[str, Any]) -> str | None:
         if a <= share <= b and b > a:
             if first == second:
                 return str(first)
-            part = round(100 * (share - a) / (b - a))
+            part = 5 * round(20 * (share - a) / (b - a))
             return f"color-mix(in srgb,{second} {part}%,{first})"
     return str(stops[-1][1])
 

@@ -72,25 +72,26 @@ class VerdictCard:
     next_text: str
     needed: str
     reason_code: str
-    blamed: tuple[str, ...]
-    victims: tuple[str, ...]
-    missing: tuple[str, ...]
-    heading: str
     group: str
     group_ranks: tuple[int, ...]
     step: int | None
-    surface: str
-    layer: str
-    phase: str
-    stall_text: str  # "" where nothing stalled
-    replay_text: str  # "" where nothing was replayed
-    bitmaps: tuple[SurfaceBitmap, ...]
-    evidence: tuple[str, ...]
+    missing: tuple[str, ...]
     at_s: float | None
     at_text: str
-    closed_text: str  # "" while the incident is open
-    is_superseded: bool
-    judged: str  # "expected", "extra", or "" before the check
+    # What a run without a verdict does not have:
+    blamed: tuple[str, ...] = ()
+    victims: tuple[str, ...] = ()
+    heading: str = ""
+    surface: str = ""
+    layer: str = ""
+    phase: str = ""
+    stall_text: str = ""  # "" where nothing stalled
+    replay_text: str = ""  # "" where nothing was replayed
+    bitmaps: tuple[SurfaceBitmap, ...] = ()
+    evidence: tuple[str, ...] = ()
+    closed_text: str = ""  # "" while the incident is open
+    is_superseded: bool = False
+    judged: str = ""  # "expected", "extra", or "" before the check
 
 
 def cards(facts: RunFacts) -> tuple[VerdictCard, ...]:
@@ -146,41 +147,22 @@ def _card(
     v = _verdict(timed)
     at_s = facts.at_s(timed.at_ns)
     return VerdictCard(
-        verdict_id=v.verdict_id,
-        detector=timed.source,
-        kind=v.kind,
-        state=v.state,
-        scope=v.scope,
-        who=wording.names(v.blamed),
-        headline=_headline(v),
-        why=_why(v),
-        votes_text=_votes(v),
-        confirmations_text=_confirmations(v),
-        statistic=statistic_view(v.statistic),
-        next_action=v.action,
-        next_text=_NEXT[v.action],
-        needed=wording.sentence(v.needed or ""),
-        reason_code=v.reason_code,
-        blamed=v.blamed,
-        victims=v.victims,
-        missing=v.missing,
-        heading=v.heading.value if v.heading else "",
-        group=v.group,
-        group_ranks=v.group_ranks,
-        step=v.step,
-        surface=v.surface or "",
-        layer=v.layer or "",
-        phase=v.phase or "",
+        verdict_id=v.verdict_id, detector=timed.source, kind=v.kind, state=v.state,
+        scope=v.scope, who=wording.names(v.blamed), headline=_headline(v), why=_why(v),
+        votes_text=_votes(v), confirmations_text=_confirmations(v),
+        statistic=statistic_view(v.statistic), next_action=v.action,
+        next_text=_NEXT[v.action], needed=wording.sentence(v.needed or ""),
+        reason_code=v.reason_code, group=v.group, group_ranks=v.group_ranks,
+        step=v.step, missing=v.missing, at_s=at_s, at_text=wording.seconds(at_s),
+        blamed=v.blamed, victims=v.victims,
+        heading=v.heading.value if v.heading else "", surface=v.surface or "",
+        layer=v.layer or "", phase=v.phase or "",
         stall_text="" if v.stall_s is None else wording.seconds(v.stall_s),
-        replay_text=_replay(v),
-        bitmaps=v.bitmaps,
+        replay_text=_replay(v), bitmaps=v.bitmaps,
         evidence=tuple(f"{ref.source} #{ref.seq}" for ref in v.evidence),
-        at_s=at_s,
-        at_text=wording.seconds(at_s),
-        closed_text=_closed(closed),
-        is_superseded=superseded,
+        closed_text=_closed(closed), is_superseded=superseded,
         judged=_judged(facts.results, v.verdict_id),
-    )
+    )  # fmt: skip
 
 
 def _headline(v: Verdict) -> str:

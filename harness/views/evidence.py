@@ -9,6 +9,7 @@ not a judgement of ours, so a clean run's grid is full of agreement.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.views import wording
@@ -85,6 +86,18 @@ def evidence(facts: RunFacts) -> tuple[EvidenceGrid, ...]:
             place = (facts.at_s(timed.at_ns), timed.event)
             by_group.setdefault(timed.event.group, []).append(place)
     return tuple(_grid(group, by_group[group]) for group in sorted(by_group))
+
+
+def notable(rows: Sequence[CheckRow], limit: int) -> tuple[CheckRow, ...]:
+    """At most `limit` checks: those with a finding first, then the newest; by time."""
+    if len(rows) <= limit:
+        return tuple(rows)
+    order = sorted(range(len(rows)), key=lambda i: (not _has_finding(rows[i]), -i))
+    return tuple(rows[i] for i in sorted(order[:limit]))
+
+
+def _has_finding(row: CheckRow) -> bool:
+    return bool(row.outliers or row.missing or row.problem)
 
 
 def cell(bit: str, status: str, *, is_present: bool) -> str:

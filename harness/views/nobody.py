@@ -19,6 +19,7 @@ def nobody_card(facts: RunFacts, *, is_final: bool) -> VerdictCard:
     checks = [e.event for e in facts.events if isinstance(e.event, CheckCompleted)]
     complete = [c for c in checks if c.problem is None and not c.missing]
     state = State.HEALTHY if complete else State.INCOMPLETE_DATA
+    last = checks[-1] if checks else None
     nearest = nearest_statistic(checks)
     return VerdictCard(
         verdict_id="",
@@ -36,25 +37,12 @@ def nobody_card(facts: RunFacts, *, is_final: bool) -> VerdictCard:
         next_text=_next(state, is_final=is_final),
         needed=_needed(facts, checks, nearest),
         reason_code="no_verdict",
-        blamed=(),
-        victims=(),
+        group=last.group if last else "",
+        group_ranks=last.group_ranks if last else (),
+        step=last.step if last else None,
         missing=_missing(checks),
-        heading="",
-        group=checks[-1].group if checks else "",
-        group_ranks=checks[-1].group_ranks if checks else (),
-        step=checks[-1].step if checks else None,
-        surface="",
-        layer="",
-        phase="",
-        stall_text="",
-        replay_text="",
-        bitmaps=(),
-        evidence=(),
         at_s=None,
         at_text=wording.ABSENT,
-        closed_text="",
-        is_superseded=False,
-        judged="",
     )
 
 

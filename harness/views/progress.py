@@ -155,7 +155,8 @@ def _observer(
     rss = f"{event.rss_bytes / 2**20:.0f} MiB"
     if isinstance(event, ObserverReady):
         return ObserverRow(
-            rank=rank_name(rank), beat=None, age_s=age_s, age_text=age_text, step=None, phase="",
+            rank=rank_name(rank), beat=None, age_s=age_s, age_text=age_text,
+            step=None, phase="",
             silent_text=wording.ABSENT, threshold_text=wording.ABSENT,
             trainer_state="", rss_text=rss,
         )  # fmt: skip

@@ -72,6 +72,16 @@ def timing(facts: RunFacts) -> tuple[TimingGrid, ...]:
     return tuple(_grid(group, by_group[group]) for group in sorted(by_group))
 
 
+def notable(grid: TimingGrid, limit: int) -> tuple[int, ...]:
+    """At most `limit` columns: those with a mark first, then the newest; by time."""
+    columns = range(len(grid.columns))
+    plain = {WITHIN, evidence.NOT_COMPARED}
+    order = sorted(
+        columns, key=lambda c: (all(row[c] in plain for row in grid.cells), -c)
+    )
+    return tuple(sorted(order[:limit]))
+
+
 def charged_of(timing: TimingEvidence) -> tuple[float | None, ...]:
     """What SCOUT compared for every peer; None where a peer has no full reading."""
     rows = zip(timing.wall_s, timing.on_cpu_s, timing.run_wait_s, strict=True)

@@ -16,7 +16,7 @@ _KINDS = {Kind.SDC: "SDC"}  # the others are words already
 
 
 def seconds(value: float | None) -> str:
-    """A duration with its unit: `350 µs`, `12.3 ms`, `1.25 s`, `3 min 20 s`, `5 h 1 min`."""
+    """A duration with its unit: `350 µs`, `12.3 ms`, `1.25 s`, `3 min 20 s`."""
     if value is None:
         return ABSENT
     size = abs(value)

@@ -116,6 +116,20 @@ def test_the_html_report_needs_nothing_but_itself(kind: str, tmp_path: Path) -> 
     assert "url(" not in page
 
 
+def test_a_long_runs_report_stays_small_and_says_what_it_left_out(
+    tmp_path: Path,
+) -> None:
+    builder = rb.RunBuilder(tmp_path, rb.scenario_of("clean"), "20261130-221500-x-0001")
+    builder.start()
+    for step in range(1, 501):
+        builder.check(step, corrupt=2 if step in (7, 8) else None)
+    text = render(builder.close(), "html")
+    assert len(text) < 5_000_000
+    page = text.decode()
+    assert re.sub("<[^>]+>", "", page).count("Shown are 400 of 500 rows") == 1
+    assert page.count("✕ rank2</span>") == 2  # the old findings are not what is cut
+
+
 def cases(run: RunDirectory) -> dict[str, str]:
     """JUnit test cases by name, with how they ended."""
     root = ET.fromstring(render(run, "junit"))
