@@ -179,20 +179,21 @@ def _outputs(output: Any, captured: Invocation) -> list[torch.Tensor]:
 @contextmanager
 def _beside_training(module: nn.Module, device: torch.device) -> Iterator[None]:
     """Deterministic kernels, gradients on; buffers and RNG given back afterwards."""
-    was = torch.are_deterministic_algorithms_enabled()
-    warned = torch.is_deterministic_algorithms_warn_only_enabled()
+    # The debug mode is the same switch as use_deterministic_algorithms, which would
+    # import torch's compiler here: seconds, at the first check.
+    was = torch.get_deterministic_debug_mode()
     settings: Any = torch.utils.deterministic
     filled = settings.fill_uninitialized_memory
     buffers = [(buffer, buffer.detach().clone()) for buffer in module.buffers()]
     with rng.preserved(device), torch.enable_grad(), warnings.catch_warnings():
         # An operator without a deterministic kernel would warn here on every check.
         warnings.filterwarnings("ignore", message=".*deterministic.*")
-        torch.use_deterministic_algorithms(True, warn_only=True)
+        torch.set_deterministic_debug_mode("warn")
         settings.fill_uninitialized_memory = False
         try:
             yield
         finally:
-            torch.use_deterministic_algorithms(was, warn_only=warned)
+            torch.set_deterministic_debug_mode(was)
             settings.fill_uninitialized_memory = filled
             with torch.no_grad():
                 for buffer, before in buffers:

@@ -25,6 +25,7 @@ import scout
 import scout.enable
 from harness.scenario import Scenario
 from harness.store import RunDirectory
+from harness.workloads.no_compiler import keep_out
 from harness.workloads.transformer import Transformer
 from injectors.fault import RankParameters
 from injectors.rank_driver import RankDriver
@@ -43,8 +44,7 @@ _GROUP_TIMEOUT = timedelta(hours=1)
 
 def warm_up() -> None:
     """Everything that is slow once and the same in every rank: done before forking."""
-    import torch._dynamo  # DDP and every optimizer import it at first use: 2 s a rank
-
+    keep_out()
     torch.set_num_threads(1)
     warm_up_signature()
     layer = torch.nn.Linear(8, 8)
