@@ -39,7 +39,7 @@ def call(capsys: Captured, *words: object) -> tuple[int, str, str]:
     return code, captured.out, captured.err
 
 
-# --- errors ----------------------------------------------------------------------------
+# --- errors --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_runs_folder_that_cannot_be_made_is_an_infrastructure_error(
     assert "runs folder" in err
 
 
-# --- help ------------------------------------------------------------------------------
+# --- help ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -132,7 +132,7 @@ def test_without_a_command_help_is_shown(capsys: Captured) -> None:
     assert all(command in out for command in COMMANDS)
 
 
-# --- list, show, report ----------------------------------------------------------------
+# --- list, show, report --------------------------------------------------------------
 
 
 def test_list_shows_scenarios_and_runs(capsys: Captured, root: Path) -> None:
@@ -233,7 +233,7 @@ def test_a_report_goes_where_it_is_wanted(
     assert "cannot write the report" in err
 
 
-# --- upkeep ----------------------------------------------------------------------------
+# --- upkeep --------------------------------------------------------------------------
 
 
 def test_clean_prints_what_it_removes_and_keeps_what_lives(
@@ -295,7 +295,7 @@ def test_the_doctor_names_what_is_missing_and_how_to_get_it(
     assert "Missing: torch 2.13.0, numpy" in out
 
 
-# --- the process itself ----------------------------------------------------------------
+# --- the process itself --------------------------------------------------------------
 
 
 def python(code: str, *words: str) -> subprocess.CompletedProcess[str]:
