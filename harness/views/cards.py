@@ -151,7 +151,7 @@ def _card(
         scope=v.scope, who=wording.names(v.blamed), headline=_headline(v), why=_why(v),
         votes_text=_votes(v), confirmations_text=_confirmations(v),
         statistic=statistic_view(v.statistic), next_action=v.action,
-        next_text=_NEXT[v.action], needed=wording.sentence(v.needed or ""),
+        next_text=_next(v), needed=wording.sentence(v.needed or ""),
         reason_code=v.reason_code, group=v.group, group_ranks=v.group_ranks,
         step=v.step, missing=v.missing, at_s=at_s, at_text=wording.seconds(at_s),
         blamed=v.blamed, victims=v.victims,
@@ -201,6 +201,12 @@ def _replay(v: Verdict) -> str:
         return ""
     shape = " × ".join(str(size) for size in v.replay_shape or ())
     return f"{v.replay_mode} {shape}".strip()
+
+
+def _next(v: Verdict) -> str:
+    if v.action is Action.REPLACE_HOST and not v.blamed:
+        return "Trust none of this group's machines until one of them is named."
+    return _NEXT[v.action]
 
 
 def _closed(closed: IncidentClosed | None) -> str:

@@ -40,6 +40,8 @@ def number(value: float | None, unit: str = "") -> str:
     if unit == "s":
         return seconds(value)
     text = f"{value:.0f}" if float(value).is_integer() else f"{value:.4g}"
+    if value == 1 and len(unit) > 2:  # "peers", but not "ms"
+        unit = unit.removesuffix("s")
     return f"{text} {unit}".rstrip()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from harness import queue
@@ -83,6 +84,18 @@ def test_a_straggler_card_shows_the_detectors_own_threshold(tmp_path: Path) -> N
     assert card.confirmations_text == "2 of 2"
     assert card.why.count("3 of 4") == 1
     assert {row.count("+") for row in view.timing[0].cells} == {0, 5}
+
+
+def test_where_nobody_is_named_nobodys_host_is_to_be_replaced(tmp_path: Path) -> None:
+    builder = rb.RunBuilder(tmp_path, rb.scenario_of("clean"), "20261130-221500-x-0001")
+    builder.start()
+    builder.verdict(
+        replace(rb.sdc_verdict(), state=State.GROUP_SCOPED, blamed=(), needed="a third")
+    )
+    (card,) = view_of(builder.close()).cards
+    assert card.headline == "Values disagree within replicate; nobody can be named"
+    assert card.next_text.startswith("Trust none of this group's machines")
+    assert (card.who, card.needed) == ("nobody", "A third.")
 
 
 def test_an_unexpected_verdict_is_marked_as_extra(tmp_path: Path) -> None:

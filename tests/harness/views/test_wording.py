@@ -32,6 +32,13 @@ def test_a_measured_duration_never_reads_as_zero(value: float) -> None:
     assert not wording.seconds(value).startswith(("0 ", "0.0 "))
 
 
+def test_units_agree_with_their_number() -> None:
+    assert wording.number(1.0, "peers") == "1 peer"
+    assert wording.number(3.0, "peers") == "3 peers"
+    assert wording.number(1.0, "ms") == "1 ms"
+    assert wording.number(None, "peers") == "not measured"
+
+
 def test_names_are_joined_as_in_prose() -> None:
     assert wording.names(()) == "nobody"
     assert wording.names(("rank1",)) == "rank1"
