@@ -221,7 +221,8 @@ def _shoot(browser: Any, name: str, url: str, theme: str) -> None:
             "[...document.querySelectorAll('.chart')]"
             ".every((chart) => chart.querySelector('.main-svg'))",
         )
-    for width in WIDTHS if name in EVERY_WIDTH else (1280,):
+    everywhere = name in EVERY_WIDTH and (theme == "light" or name == "run-sdc")
+    for width in WIDTHS if everywhere else (1280,):
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_timeout(150)  # Plotly redraws itself after a resize
         root = "document.documentElement"
