@@ -22,6 +22,8 @@ import torch
 import torch._dynamo
 import torch.distributed as dist
 
+from scout.recording.backend import register
+
 os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
 
 
@@ -31,15 +33,19 @@ def run_ranks(
     folder: Path,
     *args: Any,
     timeout_s: float = 90.0,
+    backend: str = "gloo",
 ) -> list[Any]:
-    """Call `job(rank, *args)` on every rank, with a gloo process group joined."""
+    """Call `job(rank, *args)` on every rank, with a process group joined.
+
+    `backend` is gloo, or scout for gloo with every collective recorded.
+    """
     context = multiprocessing.get_context("fork")
     store = folder / f"store-{time.monotonic_ns()}"
     pipes, processes = [], []
     for rank in range(world_size):
         ours, theirs = context.Pipe(duplex=False)
         process = context.Process(
-            target=_rank, args=(rank, world_size, store, job, args, theirs)
+            target=_rank, args=(rank, world_size, store, backend, job, args, theirs)
         )
         process.start()
         theirs.close()
@@ -74,6 +80,7 @@ def _rank(
     rank: int,
     world_size: int,
     store: Path,
+    backend: str,
     job: Callable[..., Any],
     args: tuple[Any, ...],
     pipe: Any,
@@ -81,8 +88,10 @@ def _rank(
     faulthandler.enable()
     torch.set_num_threads(1)
     try:
+        if backend == "scout":
+            register()
         dist.init_process_group(
-            "gloo",
+            backend,
             init_method=f"file://{store}",
             rank=rank,
             world_size=world_size,
