@@ -75,8 +75,8 @@ def launch(
 
 
 def cancel(run: RunDirectory) -> bool:
-    """Ask a run to end now; False where it is not going on."""
-    if not is_live(run):
+    """Ask a run to end now; False where its processes are gone already."""
+    if not is_live(run) or run.ended() is not None:
         return False
     (run.control / CANCEL).touch()
     return True

@@ -7,6 +7,7 @@ imported meanwhile. It judges nothing itself: `checks` does.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
@@ -37,7 +38,7 @@ def main(argv: list[str]) -> int:
     5. watch them until they are done, dead, late or cancelled
     6. heal: end every fault
     7. stop whatever is left
-    8. write how it ended
+    8. write how it ended, and tidy up: nobody can cancel any more
     9. check what was expected against what was found; write the results
     10. index them
     """
@@ -147,19 +148,17 @@ class Attempt:
             self._watch.heal()
 
     def stop(self) -> None:
-        """End ranks, zygote and observers; then what they shared."""
-        from harness.leftovers import tidy
-
+        """End ranks, zygote and observers."""
         if self._runtime is not None:
             news = self._runtime.stop(_STOP_GRACE_S)
             if self._watch is not None:
                 self._watch.on_news(news)
         if self._truth is not None:
             self._truth.close()
-        tidy(self._run())
 
     def write_ended(self) -> None:
-        """Phase 2: the processes are gone."""
+        """Phase 2: the processes are gone, and so is what they shared."""
+        from harness.leftovers import tidy
         from harness.store import Ended
 
         now_ns = time.time_ns()
@@ -177,6 +176,7 @@ class Attempt:
                 first_step_s=first_step_s,
             )
         )
+        tidy(self._run())
 
     def check(self) -> None:
         """Phase 3: score, tell, and store the results last: then all is said."""
@@ -238,4 +238,7 @@ def _take_ticket(path: Path, arguments: list[str]) -> queue.Ticket:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    sys.stderr.flush()
+    # At once: without its ticket a process that lingers looks like one left behind.
+    os._exit(code)
