@@ -162,6 +162,4 @@ def _expected(num_packets: int, num_spines: int) -> float:
 
 def _check_spines(num_spines: int) -> None:
     if num_spines < 2:
-        raise CountError(
-            f"num_spines is {num_spines}; allowed: 2 or more, to differ"
-        )
+        raise CountError(f"num_spines is {num_spines}; allowed: 2 or more, to differ")
