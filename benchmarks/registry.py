@@ -9,12 +9,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import observer, progress, signature
+from benchmarks import observer, overhead, progress, signature
 from benchmarks import run as run_time
 from benchmarks.claim import Claim
 
 BENCHMARKS: dict[str, Callable[[], Iterator[Claim]]] = {
     "observer": observer.claims,
+    "overhead": overhead.claims,
     "progress": progress.claims,
     "run": run_time.claims,
     "signature": signature.claims,

@@ -8,7 +8,6 @@ the methods of torch 2.13 (`all_gather_single`, ...) beside the older ones. Used
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +29,12 @@ class Operation:
     splits: tuple[int, ...] = ()
     """Arguments that make the shape rank-dependent when they are not empty."""
 
+    reduces: bool = False
+    """Its options name a reduction."""
+
+    is_rooted: bool = False
+    """Its options name a root."""
+
     is_free: bool = False
     """Shapes may always differ between callers."""
 
@@ -38,10 +43,12 @@ class Operation:
 
 
 OPERATIONS: dict[str, Operation] = {
-    "allreduce": Operation(name="all_reduce", shared=0),
-    "allreduce_coalesced": Operation(name="all_reduce_coalesced", shared=0),
-    "reduce": Operation(name="reduce", shared=0),
-    "broadcast": Operation(name="broadcast", shared=0),
+    "allreduce": Operation(name="all_reduce", shared=0, reduces=True),
+    "allreduce_coalesced": Operation(
+        name="all_reduce_coalesced", shared=0, reduces=True
+    ),
+    "reduce": Operation(name="reduce", shared=0, reduces=True, is_rooted=True),
+    "broadcast": Operation(name="broadcast", shared=0, is_rooted=True),
     "allgather": Operation(name="all_gather", shared=1, ragged=0),
     "allgather_coalesced": Operation(name="all_gather_coalesced", shared=1),
     "_allgather_base": Operation(name="all_gather_single", shared=1),
@@ -52,20 +59,26 @@ OPERATIONS: dict[str, Operation] = {
     "all_gather_single_coalesced": Operation(
         name="all_gather_single_coalesced", shared=1
     ),
-    "reduce_scatter": Operation(name="reduce_scatter", shared=0, ragged=1),
-    "_reduce_scatter_base": Operation(name="reduce_scatter_single", shared=1),
-    "reduce_scatter_single": Operation(name="reduce_scatter_single", shared=1),
+    "reduce_scatter": Operation(
+        name="reduce_scatter", shared=0, reduces=True, ragged=1
+    ),
+    "_reduce_scatter_base": Operation(
+        name="reduce_scatter_single", shared=1, reduces=True
+    ),
+    "reduce_scatter_single": Operation(
+        name="reduce_scatter_single", shared=1, reduces=True
+    ),
     "reduce_scatter_tensor_coalesced": Operation(
-        name="reduce_scatter_single_coalesced", shared=1
+        name="reduce_scatter_single_coalesced", shared=1, reduces=True
     ),
     "reduce_scatter_single_coalesced": Operation(
-        name="reduce_scatter_single_coalesced", shared=1
+        name="reduce_scatter_single_coalesced", shared=1, reduces=True
     ),
     "alltoall": Operation(name="all_to_all", shared=1, is_free=True),
     "alltoall_base": Operation(name="all_to_all_single", shared=1, splits=(2, 3)),
     "all_to_all_single": Operation(name="all_to_all_single", shared=1, splits=(2, 3)),
-    "gather": Operation(name="gather", shared=1),
-    "scatter": Operation(name="scatter", shared=0),
+    "gather": Operation(name="gather", shared=1, is_rooted=True),
+    "scatter": Operation(name="scatter", shared=0, is_rooted=True),
     "barrier": Operation(name="barrier"),
     "monitored_barrier": Operation(name="monitored_barrier"),
     "send": Operation(name="send", is_compared=False),
@@ -91,14 +104,13 @@ class Describer:
         """
         if not operation.is_compared:
             return None
-        tensors = _tensors(args, operation.shared)
-        options = _options(args)
-        reduction = getattr(options, "reduceOp", None)
+        options = args[-1] if args else None  # the last of every C++ signature
+        reduction = getattr(options, "reduceOp", None) if operation.reduces else None
         key = (
             operation.name,
-            tuple((tensor.shape, tensor.dtype) for tensor in tensors),
+            _shapes(args, operation.shared),
             None if reduction is None else getattr(reduction, "op", reduction),
-            getattr(options, "rootRank", None),
+            getattr(options, "rootRank", None) if operation.is_rooted else None,
             _is_free(operation, args),
         )
         known = self._known.get(key)
@@ -110,16 +122,17 @@ class Describer:
 
 
 def _text(
-    name: str, tensors: Sequence[tuple[Any, Any]], reduction: Any, root: Any, free: bool
+    name: str, shapes: tuple[Any, ...], reduction: Any, root: Any, free: bool
 ) -> str:
-    shapes = "+".join(str(list(shape)).replace(" ", "") for shape, _ in tensors)
-    dtypes = dict.fromkeys(str(dtype).removeprefix("torch.") for _, dtype in tensors)
+    """A fingerprint; `shapes` holds shape and dtype of each tensor in turn."""
+    dtypes = dict.fromkeys(str(dtype).removeprefix("torch.") for dtype in shapes[1::2])
+    texts = (str(list(shape)).replace(" ", "") for shape in shapes[::2])
     return str(
         Fingerprint(
             op=name,
             reduction=NONE if reduction is None else _reduction_name(reduction),
             dtype="+".join(dtypes) or NONE,
-            shape=ANY if free else shapes or NONE,
+            shape=ANY if free else "+".join(texts) or NONE,
             root=NONE if root is None else str(root),
         )
     )
@@ -129,10 +142,16 @@ def _reduction_name(reduction: Any) -> str:
     return str(getattr(reduction, "name", reduction)).rsplit(".", 1)[-1].lower()
 
 
-def _tensors(args: tuple[Any, ...], index: int | None) -> list[Any]:
+def _shapes(args: tuple[Any, ...], index: int | None) -> tuple[Any, ...]:
+    """Shape and dtype of each tensor of an argument, in turn."""
     if index is None or index >= len(args):
-        return []
-    return _flat(args[index])
+        return ()
+    given = args[index]
+    if type(given) is list and len(given) == 1:
+        given = given[0]
+    if not isinstance(given, (list, tuple)):
+        return (given.shape, given.dtype) if hasattr(given, "dtype") else ()
+    return tuple(part for t in _flat(given) for part in (t.shape, t.dtype))
 
 
 def _flat(given: Any) -> list[Any]:
@@ -144,17 +163,12 @@ def _flat(given: Any) -> list[Any]:
     return [tensor for item in given for tensor in _flat(item)]
 
 
-def _options(args: tuple[Any, ...]) -> Any:
-    """The options object of the C++ signatures: always the last argument."""
-    return args[-1] if args else None
-
-
 def _is_free(operation: Operation, args: tuple[Any, ...]) -> bool:
     if operation.is_free:
         return True
-    if any(index < len(args) and args[index] for index in operation.splits):
-        return True
-    if operation.ragged is None:
+    for index in operation.splits:
+        if index < len(args) and args[index]:
+            return True
+    if operation.ragged is None or operation.ragged >= len(args):
         return False
-    shapes = {tensor.shape for tensor in _tensors(args, operation.ragged)}
-    return len(shapes) > 1
+    return len({tensor.shape for tensor in _flat(args[operation.ragged])}) > 1
