@@ -70,6 +70,33 @@ class Workload(_Strict):
     step_pause_s: float = Field(
         0.0, ge=0, le=60, description="idle seconds after each step, to watch a run"
     )
+    recording: bool = Field(
+        True, description="SCOUT's recording backend sees every collective (tier full)"
+    )
+    log_loss: bool = Field(
+        True, description="all_reduce the loss after each step, as jobs do to log it"
+    )
+    stop_signal: bool = Field(
+        False, description="rank 0 broadcasts after each step whether all go on"
+    )
+    eval_every: int = Field(
+        0, ge=0, le=1_000_000, description="steps between evaluations; 0: none"
+    )
+    eval_batches: int = Field(
+        2, ge=1, le=10_000, description="validation batches of an evaluation"
+    )
+    eval_pause_s: float = Field(
+        0.0, ge=0, le=600, description="idle seconds before each validation batch"
+    )
+    checkpoint_every: int = Field(
+        0, ge=0, le=1_000_000, description="steps between checkpoints; 0: none"
+    )
+    checkpoint_by: Literal["rank0", "every"] = Field(
+        "rank0", description="who saves; the others wait in a barrier"
+    )
+    checkpoint_pause_s: float = Field(
+        0.0, ge=0, le=600, description="idle seconds of a save, as slow storage takes"
+    )
 
 
 class Expectation(_Strict):

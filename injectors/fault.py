@@ -23,6 +23,9 @@ if TYPE_CHECKING:  # the CLI and the dashboard read parameters without torch
     import torch
 
 
+Moment = Literal["before_fetch", "step_start", "update_end"]
+
+
 class Parameters(BaseModel):
     """Fields that every fault has."""
 
@@ -64,6 +67,7 @@ class RankContext:
     optimizer: torch.optim.Optimizer
     layers: Sequence[tuple[str, torch.nn.Module]]
     emit: Callable[[Event], object]
+    before_fetch: list[Callable[[], None]] | None = None  # None: no such hooks here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +81,9 @@ class Healing:
 class RankFault(Protocol):
     """A fault inside a rank; the driver calls `inject` and `heal` by its window.
 
-    `moment` says where in a step it strikes: `step_start` (before the forward pass) or
-    `update_end` (after the optimizer's update, lifted before the next one).
+    `moment` says where in a step it strikes: `before_fetch` (before the step's batch is
+    fetched), `step_start` (before the forward pass) or `update_end` (after the
+    optimizer's update, lifted before the next one).
     """
 
     @property
@@ -90,7 +95,7 @@ class RankFault(Protocol):
         """CSS colour of its bands in charts."""
 
     @property
-    def moment(self) -> Literal["step_start", "update_end"]:
+    def moment(self) -> Moment:
         """When in a step it strikes."""
 
     def inject(self, step: int) -> tuple[Change, ...]:

@@ -3,6 +3,7 @@
     root forward pre-hook   step starts      step_start faults strike or heal
     optimizer pre-hook      update starts    update_end faults are lifted
     optimizer post-hook     update ended     update_end faults strike
+                                             before_fetch faults of the next step, too
 
 Attached before SCOUT, so that SCOUT's hooks at the same boundary see the fault.
 A fault that cannot strike becomes `FaultFailed`; training goes on.
@@ -10,6 +11,7 @@ A fault that cannot strike becomes `FaultFailed`; training goes on.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -45,7 +47,8 @@ class RankDriver:
     def __init__(self, *, rank: int, seed: int, emit: Emit) -> None:
         self._rank = rank
         self._seed = seed
-        self._emit = emit
+        self._sink = emit
+        self._emitting = threading.Lock()  # a fault's own thread proves what blocks us
         self._step = 0  # completed optimizer steps
         self._faults: list[_Driven] = []
         self._started = 0
@@ -56,11 +59,26 @@ class RankDriver:
         model: torch.nn.Module,
         optimizer: torch.optim.Optimizer,
         layers: Sequence[tuple[str, torch.nn.Module]],
+        before_fetch: list[Callable[[], None]] | None = None,
     ) -> None:
-        """Make this rank's faults (id, parameters) and hook the step's moments."""
+        """Make this rank's faults (id, parameters) and hook the step's moments.
+
+        `before_fetch`: the hooks that the job's data set calls before each batch; None:
+        it has none.
+        """
         for fault_id, parameters in faults:
             if parameters.rank == self._rank:
-                self._add(fault_id, parameters, model, optimizer, layers)
+                context = RankContext(
+                    rank=self._rank,
+                    seed=self._seed,
+                    fault_id=fault_id,
+                    model=model,
+                    optimizer=optimizer,
+                    layers=layers,
+                    emit=self._emit,
+                    before_fetch=before_fetch,
+                )
+                self._add(parameters, context)
         if self._faults:
             model.register_forward_pre_hook(self._on_step_start)
             optimizer.register_step_pre_hook(self._on_update_start)
@@ -71,23 +89,8 @@ class RankDriver:
         for driven in self._faults:
             self._end(driven, self._step)
 
-    def _add(
-        self,
-        fault_id: str,
-        parameters: RankParameters,
-        model: torch.nn.Module,
-        optimizer: torch.optim.Optimizer,
-        layers: Sequence[tuple[str, torch.nn.Module]],
-    ) -> None:
-        context = RankContext(
-            rank=self._rank,
-            seed=self._seed,
-            fault_id=fault_id,
-            model=model,
-            optimizer=optimizer,
-            layers=layers,
-            emit=self._emit,
-        )
+    def _add(self, parameters: RankParameters, context: RankContext) -> None:
+        fault_id = context.fault_id
         try:
             fault = FAULTS[parameters.kind].make_rank_fault(parameters, context)
         except CannotInject as error:
@@ -95,14 +98,25 @@ class RankDriver:
             return
         if fault is not None:
             window = Window.of(parameters, self._seed, fault_id)
-            self._faults.append(_Driven(fault_id, parameters, fault, window))
+            driven = _Driven(fault_id, parameters, fault, window)
+            self._faults.append(driven)
+            if fault.moment == "before_fetch":
+                self._move(driven, 1)
+
+    def _emit(self, event: Event) -> None:
+        with self._emitting:
+            self._sink(event)
 
     def _fail(self, fault_id: str, kind: str, error: CannotInject) -> None:
         self._emit(FaultFailed(fault_id=fault_id, kind=kind, reason=str(error)))
 
     def _on_step_start(self, *_: Any) -> None:
+        import torch
+
         step = self._step + 1
         if self._started == step:  # a further micro-batch of the same step
+            return
+        if not torch.is_grad_enabled():  # an evaluation between two steps
             return
         self._started = step
         for driven in self._faults:
@@ -123,6 +137,8 @@ class RankDriver:
         for driven in self._faults:
             if driven.fault.moment == "update_end":
                 self._move(driven, self._step)
+            elif driven.fault.moment == "before_fetch":
+                self._move(driven, self._step + 1)
 
     def _move(self, driven: _Driven, step: int) -> None:
         if driven.is_over:

@@ -40,7 +40,9 @@ from scout.evidence import (
     assembled,
     digest,
     evidence_words,
+    shared_by_most,
 )
+from scout.phase_times import PHASE_SURFACES, PhaseTimes
 from scout.recipes import Plan, Rotation
 from scout.recorder import Invocation, Recorder
 from vocab.events import CheckCompleted
@@ -84,8 +86,10 @@ class Checker:
         anatomy: Anatomy,
         optimizer: Optimizer,
         config: ScoutConfig,
+        times: PhaseTimes,
     ) -> None:
         self._exchange = exchange
+        self._times = times
         self._anatomy = anatomy
         self._optimizer = optimizer
         self._config = config
@@ -195,6 +199,7 @@ class Checker:
         )
         is_intact = bool(torch.equal(checksum, replay.checksum(received)))
         surfaces, timings = self._surfaces(local)
+        timings += PHASE_SURFACES
         values: dict[str, int] | None
         times: dict[str, Timing] | None
         try:
@@ -202,13 +207,18 @@ class Checker:
         except Exception:  # the user's module may raise anything; peers must not wait
             logger.exception("scout: replay failed on this rank")
             values, times = None, None
+        spent = self._times.take()
+        if times is not None:
+            times |= spent
         rows = self._exchange.gather_words(
             evidence_words(surfaces, timings, values, times)
         )
         found, timed, missing = assembled(surfaces, timings, rows)
         event = self._event(step, local, missing=missing)
         problem = "its replay failed" if missing else None
-        return replace(event, surfaces=found, timings=timed, problem=problem)
+        return replace(
+            event, surfaces=found, timings=shared_by_most(timed), problem=problem
+        )
 
     def _evidence(
         self, local: _Local, received: list[torch.Tensor], is_intact: bool

@@ -41,6 +41,13 @@ WORDS = {
     "rerun": "the update against its own re-run",
 }
 
+# Timings that were measured at a phase's own boundaries, without any replay.
+PHASE_OF = {"data.fetch": "data", "checkpoint.save": "checkpoint"}
+PHASE_WORDS = {
+    "data": "fetching its batches",
+    "checkpoint": "writing its checkpoints",
+}
+
 
 def aspect(surface: str) -> str:
     """`hidden.output[x10]` -> `output`."""
@@ -137,7 +144,11 @@ def straggler(
     steps = " and ".join(str(step) for step in confirmed.boundaries)
     measured = f"{slow.value_s * 1e3:.1f} ms against a limit of "
     measured += f"{slow.threshold_s * 1e3:.1f} ms"
-    which = f"the {slow.surface.rpartition('.')[2]} pass of {layer}"
+    phase = PHASE_OF.get(slow.surface)
+    if phase is None:
+        which = f"the {slow.surface.rpartition('.')[2]} pass of {layer}"
+    else:
+        which = PHASE_WORDS[phase]
     if slow.peer >= 0:
         names: tuple[str, ...] = (rank_name(check.group_ranks[slow.peer]),)
         k = bitmap.count("0")
@@ -180,8 +191,9 @@ def straggler(
         step=check.step,
         surface=slow.surface,
         layer=layer,
-        replay_mode=check.replay_mode,
-        replay_shape=check.replay_shape,
+        phase=phase,
+        replay_mode=check.replay_mode if phase is None else None,
+        replay_shape=check.replay_shape if phase is None else None,
         bitmaps=(
             SurfaceBitmap(surface=slow.surface, status="attributed", bitmap=bitmap),
         ),

@@ -39,18 +39,31 @@ def charged(wall_s: float, on_cpu_s: float, run_wait_s: float) -> float:
     return max(on_cpu_s, wall_s - run_wait_s)
 
 
+class Stopwatch:
+    """Times the calling thread from its making on, work on the CPU only."""
+
+    def __init__(self) -> None:
+        self._wait_s = _run_wait_s()
+        self._cpu_s = time.thread_time()
+        self._wall_s = time.perf_counter()
+
+    def read(self) -> Timing:
+        """What has passed."""
+        wall = time.perf_counter() - self._wall_s
+        return Timing(
+            wall_s=wall,
+            on_cpu_s=time.thread_time() - self._cpu_s,
+            run_wait_s=_run_wait_s() - self._wait_s,
+        )
+
+
 def timed(call: Callable[[], T], device: torch.device) -> tuple[T, Timing]:
     """Run `call` and time it, including work that it queued on an accelerator."""
     _synchronize(device)
-    wait, cpu, wall = _run_wait_s(), time.thread_time(), time.perf_counter()
+    watch = Stopwatch()
     result = call()
     _synchronize(device)
-    wall = time.perf_counter() - wall
-    return result, Timing(
-        wall_s=wall,
-        on_cpu_s=time.thread_time() - cpu,
-        run_wait_s=_run_wait_s() - wait,
-    )
+    return result, watch.read()
 
 
 def _run_wait_s() -> float:

@@ -144,7 +144,8 @@ class CheckDecider:
         slow: list[Slow] = []
         for place, timing in timings.items():
             slow += _slow_in(place, timing, self.config)
-        self.holds_layer = bool(slow)
+        # Looking at the same layer again confirms only what a layer was slow in.
+        self.holds_layer = any(timings[i.surface].layer is not None for i in slow)
         decisions: list[Decision] = []
         everyone = frozenset(range(len(check.group_ranks)))
         for place in timings:
@@ -184,7 +185,9 @@ def charged_s(timing: TimingEvidence) -> tuple[float | None, ...]:
     """What counts against each peer, seconds; None where it is missing."""
     parts = zip(timing.wall_s, timing.on_cpu_s, timing.run_wait_s, strict=True)
     return tuple(
-        None if wall is None or cpu is None or wait is None else charged(wall, cpu, wait)
+        None
+        if wall is None or cpu is None or wait is None
+        else charged(wall, cpu, wait)
         for wall, cpu, wait in parts
     )
 

@@ -32,6 +32,9 @@ from scout.errors import ExchangeFailed, SetupError
 from scout.evidence import BROKEN
 from scout.handle import Handle, Tier
 from scout.mesh import Capability, Mesh
+from scout.phase_times import PhaseTimes
+from scout.phases import Phases
+from scout.recording.backend import recording_tape
 from scout.signature import warm_up
 from scout.watch import Watch
 from vocab.events import (
@@ -118,14 +121,16 @@ class _Session:
         self._exchange = Exchange.open(mesh, self._rank, anatomy.device)
         group = self._exchange.group
         self._can_check = group.capability is not Capability.NONE
-        self._checker = Checker(self._exchange, anatomy, optimizer, config)
+        self._times = PhaseTimes()
+        self._checker = Checker(self._exchange, anatomy, optimizer, config, self._times)
         self._decider = CheckDecider(config=config)
         self._watch = Watch(self._rank, self._exchange, config, journal_dir)
-        self._boundaries = Boundaries(anatomy, optimizer, self._watch.publish)
+        self._boundaries = Boundaries(anatomy, optimizer, self._watch)
+        self._phases = Phases(self._boundaries, self._times)
         self._hooks: list[Any] = []
         self._step = 0  # completed optimizer steps
         self._is_closed = False
-        self.handle = Handle(self._tier(anatomy), self.close)
+        self.handle = Handle(self._tier(anatomy), self._phases, self.close)
 
     def start(self) -> None:
         """Install the hooks and begin with the first step."""
@@ -148,6 +153,7 @@ class _Session:
         self._is_closed = True
         atexit.unregister(self.close)
         self._stop_checks()
+        self._phases.is_over = True
         self._boundaries.remove()
         for hook in self._hooks:
             hook.remove()
@@ -158,7 +164,11 @@ class _Session:
     def _tier(self, anatomy: Anatomy) -> Tier:
         sees = ["module boundaries", "optimizer boundaries"]
         blind = [f"recipe {name}" for name in anatomy.blind()]
-        blind.append("collectives launched inside a boundary")
+        is_full = self._config.observer and recording_tape() is not None
+        if is_full:
+            sees.append("every collective of the training groups")
+        else:
+            blind.append("collectives launched inside a boundary")
         capability = self._exchange.group.capability
         if capability is Capability.NONE:
             blind.append("everything numerical: this rank has no peer to compare with")
@@ -168,7 +178,8 @@ class _Session:
             sees.append(f"replay on {len(self._exchange.group.ranks)} peers")
         if self._config.observer:
             sees.append("progress, by an observer process")
-        return Tier(name="boundaries", sees=tuple(sees), blind=tuple(blind))
+        name = "full" if is_full else "boundaries"
+        return Tier(name=name, sees=tuple(sees), blind=tuple(blind))
 
     def _step_begins(self) -> None:
         self._boundaries.step_begins(self._step + 1)
@@ -191,7 +202,7 @@ class _Session:
         self._step_begins()
 
     def _check(self) -> None:
-        self._watch.publish(self._step, "check", "replay")
+        token = self._watch.publish(self._step, "check", "replay")
         self._boundaries.is_paused = True
         try:
             checked = self._checker.run(self._step)
@@ -206,6 +217,7 @@ class _Session:
             return
         finally:
             self._boundaries.is_paused = False
+            self._watch.leave(token)
         if checked.is_broken:
             self._disable(checked.event.problem or "a peer's diagnosis failed")
             return
@@ -264,10 +276,7 @@ def _writer_of(event: CheckCompleted) -> int:
     bitmaps = [surface.bitmap for surface in event.surfaces]
     bitmaps += [timing.bitmap for timing in event.timings]
     marked = {
-        peer
-        for bitmap in bitmaps
-        for peer, mark in enumerate(bitmap)
-        if mark != "0"
+        peer for bitmap in bitmaps for peer, mark in enumerate(bitmap) if mark != "0"
     }
     ranks = event.group_ranks
     present = [rank for rank in ranks if rank not in event.missing]

@@ -28,6 +28,10 @@ TROUBLES = (
 NO_CAPTURE, CHANGED, NO_GRADIENT, BROKEN = range(1, len(TROUBLES))
 
 
+_NOT_MEASURED = Timing(wall_s=-1.0, on_cpu_s=-1.0, run_wait_s=-1.0)
+"""Sent for a phase that this rank did not enter: no duration is below 0."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surface:
     """A compared or timed surface: name, recipe and the layer it belongs to."""
@@ -105,7 +109,7 @@ def evidence_words(
         return [0] * (1 + len(surfaces) + 3 * len(timings))
     words = [1, *(values[surface.name] for surface in surfaces)]
     for timing in timings:
-        taken = times[timing.name]
+        taken = times.get(timing.name, _NOT_MEASURED)
         words += [word_of(taken.wall_s), word_of(taken.on_cpu_s),
                   word_of(taken.run_wait_s)]  # fmt: skip
     return words
@@ -137,7 +141,7 @@ def assembled(
     for index, timing in enumerate(timings):
         at = 1 + len(surfaces) + 3 * index
         wall, cpu, wait = (
-            tuple(None if r is None else seconds_of(r[at + part]) for r in usable)
+            tuple(None if r is None else _measured(r, at, part) for r in usable)
             for part in range(3)
         )
         timed.append(
@@ -148,6 +152,22 @@ def assembled(
             )
         )  # fmt: skip
     return tuple(found), tuple(timed), missing
+
+
+def shared_by_most(
+    timings: Sequence[TimingEvidence],
+) -> tuple[TimingEvidence, ...]:
+    """Without what too few peers did to compare it, such as rank 0's checkpoints."""
+    return tuple(
+        timing
+        for timing in timings
+        if 2 * sum(value is not None for value in timing.wall_s) > len(timing.wall_s)
+    )
+
+
+def _measured(row: Sequence[int], at: int, part: int) -> float | None:
+    is_absent = seconds_of(row[at]) < 0
+    return None if is_absent else seconds_of(row[at + part])
 
 
 def digest(*parts: object) -> int:

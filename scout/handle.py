@@ -1,11 +1,18 @@
-"""What `enable_resiliency` gives back: tier, verdicts, and the way to stop."""
+"""What `enable_resiliency` gives back: tier, verdicts, phases, and the way to stop."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
 from vocab.verdict import Verdict
+
+if TYPE_CHECKING:
+    from scout.phases import Phases
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +31,9 @@ class Tier:
 class Handle:
     """A running SCOUT in one rank."""
 
-    def __init__(self, tier: Tier, close: Callable[[], None]) -> None:
+    def __init__(self, tier: Tier, phases: Phases, close: Callable[[], None]) -> None:
         self._tier = tier
+        self._phases = phases
         self._close = close
         self._verdicts: list[Verdict] = []
         self._disabled: str | None = None
@@ -45,6 +53,25 @@ class Handle:
     def disabled(self) -> str | None:
         """Why the checks switched themselves off, or None: they are on."""
         return self._disabled
+
+    def watch_data(self, batches: Iterable[T], name: str = "fetch") -> Iterable[T]:
+        """`batches`, with a boundary around each fetch: stalls and slow input are seen.
+
+        Wrap the training loader with it, once, on every rank. Batches are handed on
+        untouched; after `close` only they are.
+        """
+        return self._phases.watch_data(batches, name)
+
+    def phase(self, name: str) -> AbstractContextManager[None]:
+        """A boundary around an `evaluation` or around the I/O of a `checkpoint`.
+
+        Put a wait for peers outside of it: inside, everybody looks as slow as the
+        slowest.
+
+        Raises:
+            ValueError: another phase; the others are seen by hooks.
+        """
+        return self._phases.enter(name)
 
     def on_verdict(self, listener: Callable[[Verdict], None]) -> None:
         """Call `listener` with every later verdict, in the training thread."""

@@ -21,6 +21,7 @@ from vocab.events import DetectorDisabled, Event
 if TYPE_CHECKING:
     from scout.observer_process import ObserverHandle
     from scout.progress import ProgressRing
+    from scout.recording.tape import Tape
 
 logger = logging.getLogger("scout")
 
@@ -43,6 +44,7 @@ class Watch:
         self._journal_dir = journal_dir
         self._ring: ProgressRing | None = None
         self._observer: ObserverHandle | None = None
+        self._tape: Tape | None = None  # None: collectives are not recorded
 
     def start(self, write: Write) -> None:
         """Make the ring, start the observer, and introduce it to its peers."""
@@ -50,6 +52,7 @@ class Watch:
             return
         from scout.observer_process import ObserverHandle
         from scout.progress import ProgressRing
+        from scout.recording.backend import recording_tape
 
         try:
             self._ring = ProgressRing.create(_ring_path(self._rank), rank=self._rank)
@@ -62,16 +65,32 @@ class Watch:
                 journal_dir=self._journal_dir,
                 env_tags=_tags(),
             )
+            self._tape = recording_tape()
+            if self._tape is not None:
+                self._tape.attach(self._ring)
             address: str | None = self._observer.address
         except OSError as error:
             self._fail(write, f"the observer did not start: {error}")
             address = None
         self._introduce(address, write)
 
-    def publish(self, step: int, phase: str, name: str) -> None:
-        """Say where this rank is, before it can block there."""
-        if self._ring is not None:
-            self._ring.enter(step, phase, name)
+    def publish(self, step: int, phase: str, name: str) -> int | None:
+        """Say where this rank is, before it can block there; the token for `leave`."""
+        if self._ring is None:
+            return None
+        token = self._ring.enter(step, phase, name)
+        self.move(step, phase)
+        return token
+
+    def leave(self, token: int | None) -> None:
+        """Say that what `publish` returned the token for is over."""
+        if self._ring is not None and token is not None:
+            self._ring.leave(token)
+
+    def move(self, step: int, phase: str) -> None:
+        """Collectives from now on belong to this phase."""
+        if self._tape is not None:
+            self._tape.move(step, phase)
 
     def tend(self, step: int, write: Write) -> None:
         """At a step boundary: bring a dead observer back, and report its death."""
@@ -89,6 +108,9 @@ class Watch:
         if self._observer is not None:
             self._observer.stop()
             self._observer = None
+        if self._tape is not None:
+            self._tape.detach()
+            self._tape = None
         if self._ring is not None:
             self._ring.close()
             self._ring = None

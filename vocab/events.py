@@ -138,7 +138,8 @@ class StepEnded(Event):
 
     step: int
     duration_s: float
-    loss: float | None
+    loss: float | None  # of this rank's own batch
+    mean_loss: float | None = None  # over all ranks, as logged; None: not asked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,16 +2,13 @@
 
     1 join the process group     2 build model, optimizer, data from the seed
     3 attach this rank's faults  4 enable_resiliency: the one call of SCOUT
-    5 train, one event per step  6 heal, close, leave
+    5 train (`loop`)             6 heal, close, leave
 
-Called in a process that the runtime made for this rank. The loop itself knows nothing
-of faults or of SCOUT: both act through hooks.
+Called in a process that the runtime made for this rank.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,16 +20,18 @@ from torch.nn.parallel import DistributedDataParallel
 
 import scout
 import scout.enable
-from harness.scenario import Scenario
+from harness.scenario import Scenario, Workload
 from harness.store import RunDirectory
+from harness.workloads import loop
 from harness.workloads.no_compiler import keep_out
+from harness.workloads.tokens import Tokens, loader
 from harness.workloads.transformer import Transformer
 from injectors.fault import RankParameters
 from injectors.rank_driver import RankDriver
 from scout.discover import examine
 from scout.handle import Handle
+from scout.recording import backend as recording
 from scout.signature import warm_up as warm_up_signature
-from vocab.events import StepEnded
 from vocab.journal import EventWriter
 
 if TYPE_CHECKING:
@@ -50,6 +49,7 @@ def warm_up() -> None:
     layer = torch.nn.Linear(8, 8)
     loss = F.cross_entropy(layer(torch.zeros(2, 8)), torch.zeros(2, dtype=torch.long))
     loss.backward()  # type: ignore[no-untyped-call]
+    next(iter(loader(Tokens(Workload(), seed=0, rank=0), 1)))
 
 
 def main(spec: RankSpec) -> int:
@@ -57,7 +57,7 @@ def main(spec: RankSpec) -> int:
     torch.set_num_threads(1)
     run = RunDirectory(path=Path(spec.run_path))
     scenario = run.scenario()
-    _join(spec)
+    _join(spec, backend=recording.BACKEND if scenario.workload.recording else "gloo")
     torch.manual_seed(scenario.seed)  # the same weights on every replica
     model = DistributedDataParallel(Transformer(scenario.workload))
     optimizer = torch.optim.AdamW(model.parameters(), lr=scenario.workload.lr)
@@ -66,11 +66,23 @@ def main(spec: RankSpec) -> int:
         EventWriter(run.events, f"rank{spec.rank}") as events,
         EventWriter(run.events, f"faults.rank{spec.rank}") as truth,
     ):
+        tokens = Tokens(scenario.workload, seed=scenario.seed, rank=spec.rank)
         faults = RankDriver(rank=spec.rank, seed=scenario.seed, emit=truth.write)
-        _attach(faults, scenario, model, optimizer)
+        _attach(faults, scenario, model, optimizer, tokens)
         handle = _enable(scenario, model, optimizer, run, events)
         try:
-            _train(scenario, spec.rank, model, optimizer, events)
+            loop.train(
+                loop.Job(
+                    scenario=scenario,
+                    rank=spec.rank,
+                    model=model,
+                    optimizer=optimizer,
+                    tokens=tokens,
+                    events=events,
+                    checkpoints=run.path / "checkpoints",
+                    handle=handle,
+                )
+            )
         finally:
             faults.finish()
             if handle is not None:
@@ -79,7 +91,9 @@ def main(spec: RankSpec) -> int:
     return 0
 
 
-def _join(spec: RankSpec) -> None:
+def _join(spec: RankSpec, backend: str) -> None:
+    if backend == recording.BACKEND:
+        recording.register()
     store = dist.TCPStore(  # type: ignore[attr-defined]
         spec.store_host,
         spec.store_port,
@@ -89,7 +103,7 @@ def _join(spec: RankSpec) -> None:
         wait_for_workers=False,
     )
     dist.init_process_group(
-        "gloo",
+        backend,
         store=store,
         rank=spec.rank,
         world_size=spec.world_size,
@@ -102,6 +116,7 @@ def _attach(
     scenario: Scenario,
     model: torch.nn.Module,
     optimizer: torch.optim.Optimizer,
+    tokens: Tokens,
 ) -> None:
     anatomy = examine(model, scout.ScoutConfig())
     named = [
@@ -109,7 +124,13 @@ def _attach(
         for fault_id, fault in scenario.named_faults()
         if isinstance(fault, RankParameters)
     ]
-    faults.attach(named, anatomy.model, optimizer, anatomy.layers)
+    faults.attach(
+        named,
+        anatomy.model,
+        optimizer,
+        anatomy.layers,
+        before_fetch=tokens.before_fetch,
+    )
 
 
 def _enable(
@@ -128,37 +149,3 @@ def _enable(
         journal_dir=run.events,
         emit=events.write,
     )
-
-
-def _train(
-    scenario: Scenario,
-    rank: int,
-    model: torch.nn.Module,
-    optimizer: torch.optim.Optimizer,
-    events: EventWriter,
-) -> None:
-    batches = _batches(scenario, rank)
-    for step in range(1, scenario.steps + 1):
-        began = time.perf_counter()
-        ids_BT, targets_BT = next(batches)
-        logits_BTV = model(ids_BT)
-        loss = F.cross_entropy(logits_BTV.flatten(0, 1), targets_BT.flatten())
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        optimizer.zero_grad()
-        took = time.perf_counter() - began
-        events.write(StepEnded(step=step, duration_s=took, loss=loss.item()))
-        if scenario.workload.step_pause_s:
-            time.sleep(scenario.workload.step_pause_s)
-
-
-def _batches(
-    scenario: Scenario, rank: int
-) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Token ids and next tokens, a stream of its own per seed and rank."""
-    workload = scenario.workload
-    source = torch.Generator().manual_seed(scenario.seed * 7919 + rank)
-    shape = (workload.batch, workload.seq_len + 1)
-    while True:
-        ids = torch.randint(workload.vocab_size, shape, generator=source)
-        yield ids[:, :-1], ids[:, 1:]
