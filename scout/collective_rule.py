@@ -26,7 +26,7 @@ from scout.hang_finding import (
     verb,
     waiting_ranks,
 )
-from scout.standing import Standing
+from scout.standing import NO_STEP, Standing
 from vocab.events import RingEntry
 from vocab.verdict import Action, Heading, Kind, Scope, State, Statistic
 
@@ -96,10 +96,11 @@ def _attribute(question: Question, mismatch: _Mismatch) -> HangFinding:
         Heading.AHEAD: "one collective more",
         Heading.BEHIND: "one collective fewer",
     }[heading]
+    in_step = "" if culprit.step == NO_STEP else f" in step {culprit.step}"
     reason = (
-        f"{name_ranks(agreed.differ)} called {deed} at {mismatch.name} in step "
-        f"{culprit.step}: {culprit.fingerprint}, where {len(agreed.agree)} of "
-        f"{question.n} called {agreed.reference}"
+        f"{name_ranks(agreed.differ)} called {deed} at {mismatch.name}{in_step}: "
+        f"{culprit.fingerprint}, where {len(agreed.agree)} of {question.n} called "
+        f"{agreed.reference}"
     )
     return HangFinding(
         kind=Kind.HANG,

@@ -25,3 +25,13 @@ class RingUnreadable(ScoutError):
 
 class ObserverFailed(ScoutError, OSError):
     """An observer process did not start; training goes on without it."""
+
+
+class DumpError(ScoutError, ValueError):
+    """A flight-recorder dump cannot be used; says which file and field, and why."""
+
+    def __init__(self, file: str, field: str, problem: str, allowed: str = "") -> None:
+        self.file = file
+        self.field = field
+        hint = f"; allowed: {allowed}" if allowed else ""
+        super().__init__(f"{file}: {field}: {problem}{hint}")

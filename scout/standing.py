@@ -17,6 +17,9 @@ from vocab.events import ProgressSnapshot, RingEntry
 
 NOWHERE = (-1, -1)
 
+NO_STEP = -1
+"""`step` of an entry whose source knows no steps, such as a flight-recorder dump."""
+
 WAITING_PHASES = ("reduce",)
 """Phases that wait for peers by nature, also where no collective is seen."""
 
@@ -143,6 +146,8 @@ def describe_place(standing: Standing) -> str:
         return "after its last step"
     if entry is None:
         return "before its first step"
+    if entry.step == NO_STEP:
+        return describe_entry(entry)
     return f"{describe_entry(entry)} {_of_step(entry)} {entry.step}"
 
 
