@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from harness.cli import main
 from harness.index import Index
@@ -244,3 +248,53 @@ def test_the_outcome_is_told_before_the_results_are_stored(start: Launch) -> Non
         assert is_live(run) or run.results() is not None
     assert len(events(run, RunEnded)) == 1
     assert events(run, PhaseChanged)[-1].phase == "ended"
+
+
+# --- from the command line ----------------------------------------------------------
+
+
+def scenario_file(folder: Path, **fields: Any) -> Path:
+    path = folder / "mine.yaml"
+    path.write_text(yaml.safe_dump({"title": "under test", "seed": 3, **SHORT, **fields,
+                                    "scout": {"replay_every": 1}}))  # fmt: skip
+    return path
+
+
+def test_the_command_ends_with_the_outcome(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["run", str(scenario_file(tmp_path)), "--runs-dir", str(tmp_path / "runs")]
+    assert main([*words, "--seed", "9"]) == 0
+    out = capsys.readouterr().out
+    assert "step 3 of 3 done by every rank" in out
+    assert "outcome  pass: nobody was blamed, as expected" in out
+    assert "--set seed=9" in out
+
+
+def test_json_is_all_that_a_program_gets_and_a_miss_exits_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expect = [{"kind": "sdc", "ranks": [1], "from_step": 1, "by_step": 3}]
+    path = scenario_file(tmp_path, expect=expect)
+    root = tmp_path / "runs"
+    assert main(["run", str(path), "--json", "--runs-dir", str(root)]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["exit_code"] == 1
+    assert answer["results"]["outcome"] == "fail"
+    assert "sdc rank1 (attributed) was not found" in answer["results"]["reason"]
+
+
+def test_control_c_cancels_the_run_and_says_so(tmp_path: Path) -> None:
+    path = scenario_file(tmp_path, steps=400)
+    command = [sys.executable, "-m", "harness.cli", "run", str(path),
+               "--runs-dir", str(tmp_path / "runs")]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "step 40 " in line:
+                process.send_signal(signal.SIGINT)
+                break
+        rest = process.stdout.read()
+    assert process.returncode == 2
+    assert "cancelling" in rest
+    assert "outcome  cancelled: asked to end" in rest
