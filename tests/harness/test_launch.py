@@ -6,6 +6,7 @@ import subprocess
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -35,7 +36,8 @@ class Started:
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> type[Started]:
-    monkeypatch.setattr("harness.launch.subprocess.Popen", Started)
+    only_here = SimpleNamespace(Popen=Started, DEVNULL=subprocess.DEVNULL)
+    monkeypatch.setattr("harness.launch.subprocess", only_here)
     monkeypatch.setattr(Started, "calls", [])
     return Started
 
@@ -72,7 +74,8 @@ def test_a_process_that_cannot_start_leaves_the_queue_free(
     def refuse(*_: Any, **__: Any) -> None:
         raise OSError(11, "Resource temporarily unavailable")
 
-    monkeypatch.setattr("harness.launch.subprocess.Popen", refuse)
+    only_here = SimpleNamespace(Popen=refuse, DEVNULL=subprocess.DEVNULL)
+    monkeypatch.setattr("harness.launch.subprocess", only_here)
     with pytest.raises(InfrastructureError, match="cannot start run"):
         launch(scenario(), runs_root=tmp_path, name="x")
     assert queue.live_run_ids(tmp_path) == []
@@ -137,4 +140,3 @@ def test_following_can_go_on_from_a_cursor(tmp_path: Path) -> None:
 def test_a_launched_run_is_in_the_store(tmp_path: Path, started: type[Started]) -> None:
     run = launch(scenario(), runs_root=tmp_path, name="x")
     assert [item.run_id for item in Store(tmp_path).runs()] == [run.run_id]
-    assert issubclass(subprocess.Popen, Started)
