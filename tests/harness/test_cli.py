@@ -257,6 +257,7 @@ def test_a_run_that_is_over_cannot_be_cancelled(capsys: Captured, root: Path) ->
 
 
 def test_a_run_that_goes_on_is_asked_to_end(capsys: Captured, root: Path) -> None:
+    (root / CLEAN / "ended.json").unlink()
     ticket = queue.join(root, CLEAN)
     code, out, _ = call(capsys, "cancel", CLEAN, "--runs-dir", root)
     assert code == 0
