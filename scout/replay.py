@@ -1,7 +1,7 @@
 """Run a captured module call again, beside training (SCOUT Alg. 2, sec. 6.1).
 
     for each variant of the inputs:   install the source's RNG
-        forward (timed)  ->  backward by autograd.grad (timed)  ->  signatures
+        forward (timed)  ->  backward from the gradients (timed)  ->  signatures
 
 Copies of the inputs, the live module and parameters; no live gradient, buffer, RNG
 stream or state is changed. The module's own hooks run: a fault that acts through the
@@ -24,6 +24,7 @@ from torch.utils import _pytree as pytree
 from scout import rng
 from scout.clock import Timing, timed
 from scout.recorder import Invocation
+from scout.seeded_backward import seeded_backward
 from scout.signature import signature, signatures
 
 
@@ -90,13 +91,7 @@ def replay(
             output, time_f = timed(partial(module, *args, **kwargs), device)
             outputs = _outputs(output, captured)
             wanted = [*inputs, *parameters]
-            backward_pass = partial(
-                torch.autograd.grad,
-                outputs,
-                wanted,
-                source.gradients,
-                allow_unused=True,
-            )
+            backward_pass = partial(seeded_backward, outputs, wanted, source.gradients)
             grads, time_b = timed(backward_pass, device)
             forward.append(time_f)
             backward.append(time_b)
