@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 import typer
 
+from harness.commands.analyze import make_analyze
 from harness.commands.bench import bench, schema
 from harness.commands.demo import demo
 from harness.commands.doctor import doctor
@@ -55,6 +56,7 @@ def make_app() -> typer.Typer:
     app.command("run")(run)
     app.command("serve")(serve)
     app.command("report")(report)
+    app.add_typer(make_analyze(), name="analyze")
     app.command("cancel")(cancel)
     app.command("doctor")(doctor)
     app.command("clean")(clean)

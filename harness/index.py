@@ -237,6 +237,8 @@ def row_of(run: RunDirectory) -> Row:
             + [(extra.kind, extra.blamed) for extra in extras]
         )
         if results
+        else ended.detail
+        if ended and ended.reason == "analysed"
         else None,
         num_verdicts=results.num_verdicts if results else None,
         wall_s=results.wall_s if results else None,

@@ -32,6 +32,10 @@ from vocab.errors import DecodeError
 
 T = TypeVar("T")
 
+RUN = "run"
+ANALYSIS = "analysis"
+"""Evidence that was brought along: nothing was launched, expected or judged."""
+
 _RUN_ID = re.compile(r"^[0-9]{8}-[0-9]{6}-[a-z0-9.-]{1,60}-[0-9a-f]{4}\Z")
 
 
@@ -51,6 +55,7 @@ class Meta:
     dirty: bool
     versions: dict[str, str] = field(default_factory=dict)
     host: str = ""
+    kind: str = RUN  # or ANALYSIS
     format: int = 1
 
 
@@ -58,7 +63,7 @@ class Meta:
 class Ended:
     """Phase 2: the processes are gone."""
 
-    reason: str  # finished, cancelled, timeout, infrastructure
+    reason: str  # that of `ending.Ending`; analysed
     detail: str
     wall_s: float
     first_step_s: float | None  # None: no step was reached
@@ -130,14 +135,18 @@ class Store:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def create(self, scenario: Scenario, meta: Meta) -> RunDirectory:
-        """Make a run's folder with phase 1 in it; it appears whole or not at all."""
+    def create(self, scenario: Scenario | None, meta: Meta) -> RunDirectory:
+        """Make a run's folder with phase 1 in it; it appears whole or not at all.
+
+        Only an analysis has no scenario.
+        """
         self.root.mkdir(parents=True, exist_ok=True)
         final = self.root / meta.run_id
         draft = self.root / f".draft-{meta.run_id}"
         for name in ("events", "logs", "control", "evidence"):
             (draft / name).mkdir(parents=True)
-        write_atomically(draft / "scenario.yaml", to_yaml(scenario))
+        if scenario is not None:
+            write_atomically(draft / "scenario.yaml", to_yaml(scenario))
         write_atomically(draft / "meta.json", _dump(meta))
         os.rename(draft, final)
         return RunDirectory(path=final)

@@ -149,7 +149,6 @@ def _nameless(
         reason_code=code,
         reason=reason,
         action=Action.DIAGNOSE_FABRIC,
-        victims=tuple(sorted({*found.victims, *found.blamed} - {*found.missing})),
         blamed=(),
         heading=None,
         needed=needed,

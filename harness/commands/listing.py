@@ -105,7 +105,8 @@ def _print_runs(console: Console, rows: list[Row], live: set[str]) -> None:
 
     shown = table("run", "outcome", "expected", "found", "wall")
     for row in rows:
-        word = row.outcome or ("running" if row.run_id in live else "killed")
+        over = "analysed" if row.ended_reason == "analysed" else "killed"
+        word = row.outcome or ("running" if row.run_id in live else over)
         wall = "" if row.wall_s is None else wording.seconds(row.wall_s)
         shown.add_row(
             row.run_id,

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from harness.commands.live import verdict_lines
 from harness.commands.terminal import OUTCOME_STYLES, table
+from harness.store import RUN
 from harness.views.run import RunView
 
 
@@ -21,7 +22,8 @@ def print_view(view: RunView, console: Console) -> None:
     reason = f": {view.outcome_reason}" if view.outcome_reason else ""
     console.print(f"outcome  {_outcome(view)}{reason}", style=style, soft_wrap=True)
     console.print()
-    _print_expected(view, console)
+    if view.kind == RUN:
+        _print_expected(view, console)
     for card in view.cards:
         label = "verdict" if card.verdict_id else "nobody"
         console.print(f"{label}  {card.headline}", style="bold", soft_wrap=True)

@@ -2,6 +2,7 @@
 
     one test case per expected incident, one for "no extra verdict",
     two per fault (fired, healed), one for the run itself
+    an analysis of evidence that was brought along: one per verdict
 
 Called by `harness.report`. A fault that never fired fails its own case, and what was
 expected of it is skipped: it is no miss of the detector (DESIGN sec. 2.4).
@@ -13,9 +14,12 @@ from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
 from harness.results import Outcome
+from harness.store import ANALYSIS
 from harness.views import wording
+from harness.views.cards import VerdictCard
 from harness.views.run import RunView
 from harness.views.truth import ExpectedRow, FaultRow
+from vocab.verdict import State
 
 _DEAD = (Outcome.INFRASTRUCTURE, Outcome.CANCELLED)
 
@@ -63,6 +67,8 @@ def render(view: RunView) -> bytes:
 
 def cases(view: RunView) -> list[Case]:
     """All test cases of a run."""
+    if view.kind == ANALYSIS:
+        return [_analysis_case(card) for card in view.cards]
     fired = all(fault.status in ("injected", "healed") for fault in view.truth.faults)
     found = [_run_case(view)]
     for fault in view.truth.faults:
@@ -70,6 +76,14 @@ def cases(view: RunView) -> list[Case]:
     found += [_expected_case(item, view, fired=fired) for item in view.truth.expected]
     found.append(_extra_case(view))
     return found
+
+
+def _analysis_case(card: VerdictCard) -> Case:
+    name = f"nothing is stuck in {card.group or 'any group'}"
+    if card.state is State.HEALTHY:
+        return Case(classname="analysis", name=name, verdict="passed")
+    return Case(classname="analysis", name=name, verdict="failure",
+                message=f"{card.headline}. {card.why}")  # fmt: skip
 
 
 def _run_case(view: RunView) -> Case:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from harness.launch import is_live
 from harness.results import Outcome, Results
-from harness.store import RunDirectory
+from harness.store import ANALYSIS, RunDirectory
 from harness.views import wording
 
 
@@ -39,7 +39,10 @@ def row(run: RunDirectory) -> RunRow:
     """One run's row; what cannot be read is said to be missing."""
     meta, ended, results = run.meta(), run.ended(), run.results()
     state = "running" if is_live(run) else "killed"
-    if results is not None:
+    found = _found(results) if results else ""
+    if meta is not None and meta.kind == ANALYSIS and ended is not None:
+        found = ended.detail
+    if results is not None or found:
         state = "ended"
     not_judged = "not judged yet" if state == "running" else "not judged"
     return RunRow(
@@ -50,7 +53,7 @@ def row(run: RunDirectory) -> RunRow:
         state=state,
         outcome=results.outcome if results else None,
         outcome_text=results.outcome.value if results else not_judged,
-        found=_found(results) if results else "",
+        found=found,
         created=wording.utc(meta.created_wall_ns) if meta else "",
         wall_text=wording.seconds(ended.wall_s if ended else None),
     )

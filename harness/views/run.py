@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.results import Outcome
+from harness.store import RUN
 from harness.views import wording
 from harness.views.cards import VerdictCard, cards
 from harness.views.evidence import EvidenceGrid, evidence
@@ -96,6 +97,7 @@ class RunView:
     tail: tuple[TailRow, ...]
     num_events: int
     cursor: str
+    kind: str  # run, or analysis of evidence that was brought along
     format: int = 1
 
 
@@ -104,7 +106,7 @@ def build(facts: RunFacts) -> RunView:
     state = liveness_of(facts)
     found = cards(facts) or (nobody_card(facts, is_final=state.is_final),)
     grids = evidence(facts)
-    ranks = progress(facts)
+    ranks = () if facts.is_analysis else progress(facts)
     outcome = facts.results.outcome if facts.results else None
     return RunView(
         run_id=facts.run_id,
@@ -125,6 +127,7 @@ def build(facts: RunFacts) -> RunView:
         tail=tail(facts),
         num_events=len(facts.events),
         cursor=facts.cursor,
+        kind=facts.meta.kind if facts.meta else RUN,
     )
 
 
@@ -134,7 +137,9 @@ def liveness_of(facts: RunFacts) -> Liveness:
     created = facts.meta.created_wall_ns if facts.meta else facts.now_ns
     return liveness(
         phase=phases[-1] if phases else "",
-        has_results=facts.results is not None,
+        # An analysis is never judged: it is over when it ended.
+        has_results=facts.results is not None
+        or (facts.is_analysis and facts.ended is not None),
         has_ended=facts.ended is not None,
         is_alive=facts.is_alive,
         newest_ns=facts.events[-1].at_ns if facts.events else created,

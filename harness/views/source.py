@@ -15,7 +15,7 @@ from harness.errors import ScenarioError
 from harness.launch import is_live
 from harness.results import Results
 from harness.scenario import Scenario
-from harness.store import Ended, Meta, RunDirectory
+from harness.store import ANALYSIS, Ended, Meta, RunDirectory
 from vocab.events import Event, Stamped, UnreadableLine
 
 
@@ -54,6 +54,11 @@ class RunFacts:
     cursor: str  # of the event stream, behind `events`
 
     @property
+    def is_analysis(self) -> bool:
+        """Whether evidence was brought along, instead of a job launched."""
+        return self.meta is not None and self.meta.kind == ANALYSIS
+
+    @property
     def start_ns(self) -> int:
         """Wall time that views count seconds from: the first sign of the run."""
         if self.events:
@@ -84,10 +89,12 @@ class RunLog:
             # written its results, so a finished run is never shown as killed.
             is_alive = is_live(self._run)
             self._read_events()
-            scenario, problem = self._read_scenario()
+            meta = self._run.meta()
+            is_analysis = meta is not None and meta.kind == ANALYSIS
+            scenario, problem = (None, "") if is_analysis else self._read_scenario()
             return RunFacts(
                 run_id=self._run.run_id,
-                meta=self._run.meta(),
+                meta=meta,
                 scenario=scenario,
                 scenario_problem=problem,
                 ended=self._run.ended(),

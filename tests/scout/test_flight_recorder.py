@@ -392,7 +392,7 @@ def test_losing_dumps_never_makes_anybody_guilty(
 def test_a_damaged_dump_is_named_or_blames_at_most_its_own_rank(
     flips: list[tuple[int, int]], cut: int | None
 ) -> None:
-    """Three healthy dumps are a majority: whatever the fourth holds, they are innocent."""
+    """Three healthy dumps are a majority: none is named, whatever else is in it."""
     healthy = [dump(r, calls(3, pending=True)) for r in range(3)]
     data = bytearray(pickled(content(calls(3, pending=True), {WORLD: range(4)})))
     for place, mask in flips:
