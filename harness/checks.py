@@ -30,9 +30,11 @@ from harness.results import (
     IncidentResult,
     Outcome,
     Results,
+    SymptomResult,
 )
 from harness.scenario import Expectation, Scenario
 from harness.store import Ended
+from harness.symptom import in_words, is_as_expected, observe
 from vocab.events import (
     CheckCompleted,
     DetectorDisabled,
@@ -73,7 +75,8 @@ def score(
     steps = _steps_done(scenario, events)
     doubts = [*_doubts(events, found.incomplete), *_not_looked(scenario, events, found)]
     broken = list(_broken(scenario, events, ended, steps, faults))
-    outcome, reason = _judge(ended, broken, faults, found, doubts)
+    symptom = _symptom(scenario, events)
+    outcome, reason = _judge(ended, broken, faults, found, doubts, symptom)
     return Results(
         outcome=outcome,
         reason=reason,
@@ -86,6 +89,7 @@ def score(
         num_verdicts=found.num_verdicts,
         wall_s=ended.wall_s if ended else None,
         first_step_s=ended.first_step_s if ended else None,
+        symptom=symptom,
     )
 
 
@@ -140,12 +144,15 @@ def _judge(
     faults: Sequence[FaultResult],
     found: _Compared,
     doubts: list[str],
+    symptom: SymptomResult | None,
 ) -> tuple[Outcome, str]:
     spared = [
         f"{item.fault_id}: {item.problem}" for item in faults if not item.injected
     ]
     missed = [_missing(item) for item in found.incidents if not item.found]
     wrong = [f"{_who(extra)}: {extra.reason}" for extra in found.extras]
+    if symptom is not None and not symptom.as_expected:
+        wrong.append(f"symptom {symptom.observed}, expected {symptom.expected}")
     if ended is not None and ended.reason == "cancelled":
         return Outcome.CANCELLED, ended.detail or "cancelled"
     if broken:
@@ -158,6 +165,17 @@ def _judge(
         return Outcome.INCONCLUSIVE, _some([*missed, *doubts])
     told = _some([_found(item) for item in found.incidents])
     return Outcome.PASS, told or "nobody was blamed, as expected"
+
+
+def _symptom(scenario: Scenario, events: Sequence[Stamped]) -> SymptomResult | None:
+    if scenario.symptom is None:
+        return None
+    observed = observe(scenario, events)
+    return SymptomResult(
+        expected=in_words(scenario.symptom),
+        observed=in_words(observed),
+        as_expected=is_as_expected(scenario.symptom, observed),
+    )
 
 
 def _incident(
@@ -247,7 +265,7 @@ def _broken(
     may_die = any(item.kind in (Kind.CRASH, Kind.HANG) for item in scenario.expect)
     dead = _dead_ranks(events)
     if ended.reason not in ("finished", "cancelled") and not (
-        may_die and ended.reason in ("rank-died", "timeout")
+        may_die and ended.reason in ("rank-died", "stalled", "timeout")
     ):
         yield f"{ended.reason}: {ended.detail}" if ended.detail else ended.reason
     elif ended.reason == "finished":

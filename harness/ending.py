@@ -2,6 +2,7 @@
 
     all ranks ended with 0 -> finished          asked to end      -> cancelled
     a rank died -> detectors get a bounded time -> rank-died      too long -> timeout
+    a hang was named, its fault is over, nobody goes on -> stalled
     runtime lost -> infrastructure
 
 Called by `watch`. Ranks that are blocked after a peer's end are never waited for longer
@@ -16,6 +17,9 @@ from scout.config import ScoutConfig
 
 SETTLE_S = 2.0
 """After a verdict on a death, for further verdicts, seconds."""
+
+STALL_S = 3.0
+"""Beyond SCOUT's threshold: without a step after a hang's verdict, seconds."""
 
 NO_DETECTOR_S = 1.0
 """After a death that no detector can explain (off, or not yet running), seconds."""
@@ -47,6 +51,8 @@ class EndingRule:
         self._deaths: list[str] = []
         self._death_at: float | None = None
         self._verdict_at: float | None = None
+        self._hang_at: float | None = None  # its verdict, or what happened since
+        self._num_active = 0  # faults
         self._is_watched = False
         self._lost: str | None = None
 
@@ -68,10 +74,22 @@ class EndingRule:
         """A detector said that it works."""
         self._is_watched = True
 
-    def on_verdict(self, now: float) -> None:
+    def on_verdict(self, now: float, *, is_hang: bool) -> None:
         """A detector named an incident."""
         if self._death_at is not None:
             self._verdict_at = now
+        if is_hang:
+            self._hang_at = now
+
+    def on_progress(self, now: float) -> None:
+        """A rank ended a step."""
+        if self._hang_at is not None:
+            self._hang_at = now
+
+    def on_fault(self, change: int, now: float) -> None:
+        """A fault struck (1) or is over (-1)."""
+        self._num_active += change
+        self.on_progress(now)  # what it held may need a moment to go on
 
     def on_tick(
         self, now: float, *, is_cancelled: bool, num_observers: int
@@ -89,6 +107,11 @@ class EndingRule:
             return self._after_death(now, num_observers)
         if self._num_exits == self._num_ranks:
             return Ending(reason="finished", detail="")
+        if self._is_stalled(now):
+            return Ending(
+                reason="stalled",
+                detail="no rank goes on after a hang, and no fault holds it any more",
+            )
         if self._first_exit_at is not None and now - self._first_exit_at > FINISH_S:
             left = self._num_ranks - self._num_exits
             return Ending(
@@ -97,6 +120,11 @@ class EndingRule:
                 "after the first had finished",
             )
         return None
+
+    def _is_stalled(self, now: float) -> bool:
+        if self._hang_at is None or self._scout is None or self._num_active > 0:
+            return False
+        return now - self._hang_at >= self._scout.silence_s + STALL_S
 
     def _after_death(self, now: float, num_observers: int) -> Ending | None:
         assert self._death_at is not None

@@ -1,7 +1,8 @@
 """Which verdict answers which expected incident: exact sets, windows, one to one. Pure.
 
-Called by `checks`. A verdict answers an expectation when kind, state and the exact set
-of blamed names are equal and its step lies in the window. Nothing is forgiven: what
+Called by `checks`. A verdict answers an expectation when kind, state, the exact set of
+blamed names, and scope and heading where they are given, are equal and its step lies in
+the window. Nothing is forgiven: what
 answers nothing is an extra, whatever it says beside the truth.
 """
 
@@ -70,10 +71,12 @@ def targets_of(expected: Expectation) -> tuple[str, ...]:
 
 
 def says_the_same(expected: Expectation, verdict: Verdict) -> bool:
-    """Whether kind, state and the set of blamed names are equal."""
+    """Whether kind, state, scope, heading and the set of blamed names are equal."""
     return (
         verdict.kind is expected.kind
         and verdict.state is expected.state
+        and expected.scope in (None, verdict.scope)
+        and expected.heading in (None, verdict.heading)
         and set(verdict.blamed) == set(targets_of(expected))
     )
 

@@ -83,6 +83,15 @@ class ExtraVerdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SymptomResult:
+    """What the faults should do to the job, and what they did, in words."""
+
+    expected: str
+    observed: str
+    as_expected: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
     """The whole of results.json."""
 
@@ -97,4 +106,7 @@ class Results:
     num_verdicts: int
     wall_s: float | None
     first_step_s: float | None
+    symptom: SymptomResult | None = (
+        None  # None: the scenario expects none in particular
+    )
     format: int = 1

@@ -32,7 +32,7 @@ from harness.scenario_text import Source, compose, override
 from injectors.fault import Parameters, RankParameters
 from injectors.registry import FAULTS
 from scout.config import ScoutConfig
-from vocab.verdict import Kind, State
+from vocab.verdict import Heading, Kind, Scope, State
 
 SCENARIOS = Path(__file__).resolve().parent.parent / "scenarios"
 
@@ -99,11 +99,28 @@ class Workload(_Strict):
     )
 
 
+class Symptom(_Strict):
+    """What the faults do to the job, as seen from outside; no diagnosis."""
+
+    what: Literal[
+        "stalls", "aborts_victim", "completes_wrongly", "culprit_dies", "none"
+    ] = Field(description="what happens to the job")
+    ranks: tuple[int, ...] = Field(
+        (), description="exactly these ranks show it; [] means that it may be any"
+    )
+
+
 class Expectation(_Strict):
     """One incident that must be found, in a window of steps."""
 
     kind: Kind = Field(description="manifestation of the verdict")
     state: State = Field(State.ATTRIBUTED, description="state of the verdict")
+    scope: Scope | None = Field(
+        None, description="what the verdict is about; absent: not compared"
+    )
+    heading: Heading | None = Field(
+        None, description="ahead or behind; absent: not compared"
+    )
     ranks: tuple[int, ...] = Field((), description="exactly these ranks are blamed")
     links: tuple[str, ...] = Field((), description="exactly these links are blamed")
     from_step: int = Field(ge=1, description="no verdict may come before this step")
@@ -135,6 +152,9 @@ class Scenario(_Strict):
     faults: tuple[AnyFault, ...] = ()
     expect: tuple[Expectation, ...] = Field(
         (), description="incidents that must be found; [] means nobody may be blamed"
+    )
+    symptom: Symptom | None = Field(
+        None, description="what the job must show of it; absent: not compared"
     )
     timeout_s: float = Field(
         300.0, gt=0, le=86_400, description="the run is given up after this long"

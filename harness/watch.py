@@ -24,6 +24,8 @@ from injectors.fault import HostContext, RankParameters
 from injectors.host_driver import HostDriver
 from vocab.events import (
     Event,
+    FaultHealed,
+    FaultInjected,
     FaultTriggered,
     ObserverReady,
     PhaseChanged,
@@ -36,6 +38,7 @@ from vocab.events import (
 )
 from vocab.journal import EventWriter
 from vocab.names import rank_name
+from vocab.verdict import Kind
 
 TICK_S = 0.05
 _OF_RANKS = "[fro]*"  # faults.rank*, rank*, observer*: everything but our own file
@@ -137,14 +140,19 @@ class Watch:
             case FaultTriggered():
                 self._driver.on_triggered(event, now)
             case StepEnded():
+                self._rule.on_progress(now)
                 if self._first_step_ns is None:
                     self._first_step_ns = stamped.t_ns
             case TierReported():
                 self._rule.on_detector()
             case ObserverReady(pid=pid):
                 self._observers.append(pid)
-            case VerdictIssued():
-                self._rule.on_verdict(now)
+            case VerdictIssued(verdict=verdict):
+                self._rule.on_verdict(now, is_hang=verdict.kind is Kind.HANG)
+            case FaultInjected():
+                self._rule.on_fault(1, now)
+            case FaultHealed():
+                self._rule.on_fault(-1, now)
 
     def _read(self) -> tuple[Stamped, ...]:
         batch = self._reader.read(self._cursor, sources=_OF_RANKS)

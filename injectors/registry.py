@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+from injectors.crash_exception import (
+    CrashException,
+    RaiseSelf,
+    RaiseSelfProof,
+)
+from injectors.crash_exit import CrashExit, ExitSelf, ExitSelfProof
+from injectors.crash_signal import CrashSignal, KillSelf, KillSelfProof
 from injectors.fault import FaultKind, no_host_fault
+from injectors.hang_backward import BlockedBackward, HangBackward
+from injectors.hang_deadlock import Deadlock, HangDeadlock
+from injectors.hang_equal_progress import HangEqualProgress, PausedTransport
+from injectors.hang_extra_collective import ExtraCollective, HangExtraCollective
 from injectors.hang_frozen import FreezeSelf, HangFrozen, Thaw
+from injectors.hang_input import BlockedFetch, HangInput
+from injectors.hang_mismatched_collective import (
+    HangMismatchedCollective,
+    MismatchedCollective,
+)
+from injectors.hang_skipped_collective import (
+    HangSkippedCollective,
+    SkippedCollective,
+)
 from injectors.null import Null, NullFault
 from injectors.sdc_parameter import SdcParameter, SdcParameterFault
+from injectors.straggler_checkpoint import SlowSave, StragglerCheckpoint
 from injectors.straggler_compute import StragglerCompute, StragglerComputeFault
+from injectors.straggler_input import SlowFetch, StragglerInput
 
 FAULTS: dict[str, FaultKind] = {
     "null": FaultKind(
@@ -27,10 +49,82 @@ FAULTS: dict[str, FaultKind] = {
         make_rank_fault=StragglerComputeFault,
         make_host_fault=no_host_fault,
     ),
+    "straggler.input": FaultKind(
+        parameters=StragglerInput,
+        proves="One rank's batches come late.",
+        make_rank_fault=SlowFetch,
+        make_host_fault=no_host_fault,
+    ),
+    "straggler.checkpoint": FaultKind(
+        parameters=StragglerCheckpoint,
+        proves="One rank writes its checkpoints slowly.",
+        make_rank_fault=SlowSave,
+        make_host_fault=no_host_fault,
+    ),
     "hang.frozen": FaultKind(
         parameters=HangFrozen,
         proves="One rank's process freezes in the middle of a step.",
         make_rank_fault=FreezeSelf,
         make_host_fault=Thaw,
+    ),
+    "hang.deadlock": FaultKind(
+        parameters=HangDeadlock,
+        proves="Two threads of one rank wait for each other's lock.",
+        make_rank_fault=Deadlock,
+        make_host_fault=no_host_fault,
+    ),
+    "hang.input": FaultKind(
+        parameters=HangInput,
+        proves="One rank's next batch does not come.",
+        make_rank_fault=BlockedFetch,
+        make_host_fault=no_host_fault,
+    ),
+    "hang.backward": FaultKind(
+        parameters=HangBackward,
+        proves="One rank blocks in the backward pass of one layer.",
+        make_rank_fault=BlockedBackward,
+        make_host_fault=no_host_fault,
+    ),
+    "hang.skipped_collective": FaultKind(
+        parameters=HangSkippedCollective,
+        proves="One rank leaves out a collective that its peers run.",
+        make_rank_fault=SkippedCollective,
+        make_host_fault=no_host_fault,
+    ),
+    "hang.extra_collective": FaultKind(
+        parameters=HangExtraCollective,
+        proves="One rank runs a collective more than its peers.",
+        make_rank_fault=ExtraCollective,
+        make_host_fault=no_host_fault,
+    ),
+    "hang.mismatched_collective": FaultKind(
+        parameters=HangMismatchedCollective,
+        proves="One call of one rank differs from its peers' in one field.",
+        make_rank_fault=MismatchedCollective,
+        make_host_fault=no_host_fault,
+    ),
+    "hang.equal_progress": FaultKind(
+        parameters=HangEqualProgress,
+        proves="One rank's transport stops, and all wait at one place.",
+        make_rank_fault=PausedTransport,
+        make_host_fault=no_host_fault,
+    ),
+    "crash.exit": FaultKind(
+        parameters=CrashExit,
+        proves="One rank's process ends with an exit code.",
+        make_rank_fault=ExitSelf,
+        make_host_fault=ExitSelfProof,
+    ),
+    "crash.signal": FaultKind(
+        parameters=CrashSignal,
+        proves="A signal kills one rank, and what it started if wanted.",
+        make_rank_fault=KillSelf,
+        make_host_fault=KillSelfProof,
+    ),
+    "crash.exception": FaultKind(
+        parameters=CrashException,
+        proves="An exception that nobody catches ends one rank.",
+        make_rank_fault=RaiseSelf,
+        make_host_fault=RaiseSelfProof,
     ),
 }

@@ -164,6 +164,15 @@ def _heading(question: Question, mismatch: _Mismatch) -> Heading | None:
         return None
     mine, theirs = _texts(culprit, mismatch.role), _texts(usual, mismatch.role)
     number = mismatch.number
+    if mismatch.fields != ("root",) and mine[number] in theirs.values():
+        # It calls what its peers call elsewhere: too early, or too late? One that runs
+        # a call more makes it before the boundaries that its peers passed meanwhile.
+        here, there = (
+            _boundaries_before(mismatch.entries[ranks[0]], standing)
+            for ranks, standing in ((agreed.differ, culprit), (agreed.agree, usual))
+        )
+        if here is not None and there is not None and here != there:
+            return Heading.AHEAD if here < there else Heading.BEHIND
     if mine.get(number + 1) == theirs[number]:
         return Heading.AHEAD
     if theirs.get(number + 1) == mine[number]:
@@ -175,6 +184,19 @@ def _heading(question: Question, mismatch: _Mismatch) -> Heading | None:
             follows = theirs.get(earlier + 1) == mine[number]
             return Heading.BEHIND if follows else None
     return None
+
+
+def _boundaries_before(entry: RingEntry, standing: Standing) -> tuple[int, int] | None:
+    """(step, boundaries of it) passed before a call; None: the ring is too short."""
+    passed = [
+        item
+        for item in standing.ring
+        if item.group_role is None and item.lane_op is None and item.seq < entry.seq
+    ]
+    if not passed:
+        return None
+    step = passed[-1].step
+    return step, sum(item.step == step for item in passed)
 
 
 def _texts(standing: Standing, role: str) -> dict[int, str]:

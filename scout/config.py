@@ -69,6 +69,10 @@ class ScoutConfig:
     silence_by_phase_s: dict[str, float] = field(default_factory=dict)
     """Other thresholds for single phases of `PHASES`, seconds."""
 
+    compare_every: int = 0
+    """Steps between comparisons of collectives while nobody is silent; 0: none. On some
+    backends a mismatch completes with wrong numbers, which only this sees (testbeds)."""
+
     observer: bool = True
     """Whether a separate observer process watches each rank (SCOUT sec. 7)."""
 
@@ -89,6 +93,7 @@ class ScoutConfig:
         _at_least("confirmations", self.confirmations, 1)
         _at_least("close_after", self.close_after, 1)
         _at_least("slice_elements", self.slice_elements, 1)
+        _at_least("compare_every", self.compare_every, 0)
         for name in ("kappa", "silence_s", "heartbeat_s"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; allowed: above 0")

@@ -39,6 +39,8 @@ def crash(question: Question) -> HangFinding | None:
     first = dead[0]
     if _ended_from_outside(question, dead):
         return _nothing(question, first, "the whole group was ended from outside")
+    if question.missing and all(map(_may_have_lost_a_peer, dead)):
+        return None  # of one that is not heard of: the silent-host rule says whether
     if not _may_be_victim(question, first):
         return _attribute(question, first)
     behind = [item for item in question.standings if _is_behind(question, item)]
@@ -69,6 +71,11 @@ def _may_be_victim(question: Question, first: Standing) -> bool:
     if first.phase in _OWN_PHASES:
         return False
     return not _is_behind(question, first)
+
+
+def _may_have_lost_a_peer(item: Standing) -> bool:
+    """Whether it ended as one does whose peer's connection breaks in a collective."""
+    return item.waits and item.signal in (None, signal.SIGABRT)
 
 
 def _is_agreed(question: Question, first: Standing) -> bool:

@@ -7,6 +7,7 @@ that any of them can go on when the one that wrote dies. Called by `scout.observ
     incident, nobody moved since    -> known (also when its victims die of it)
     incident of missing data        -> superseded once somebody can be named
     incident, the culprit moved on  -> close it; what is found then is a new one
+    a wrong collective told before  -> known, as long as the rings still show it
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class Incident:
     writer: int
     blamed: tuple[int, ...]
     heads: dict[str, int]  # rank -> sequence number of its newest entry at the verdict
+    wrong_call: str = ""  # the collective that it is about, see `wrong_call`
 
     def moved(self, snapshots: Sequence[ProgressSnapshot]) -> tuple[int, ...]:
         """Ranks whose progress shows that it is over.
@@ -67,6 +69,7 @@ class IncidentBook:
     def __init__(self) -> None:
         self.count = 0
         self.current: Incident | None = None
+        self._told: set[str] = set()  # wrong calls
 
     def judge(
         self, finding: HangFinding, snapshots: Sequence[ProgressSnapshot]
@@ -76,8 +79,11 @@ class IncidentBook:
         moved = () if current is None else current.moved(snapshots)
         closes = current if moved else None
         why = f"{', '.join(map(rank_name, moved))} went on" if moved else ""
-        if finding.state is State.HEALTHY:
+        is_old = wrong_call(finding) in self._told
+        if finding.state is State.HEALTHY or (is_old and moved):
             return Judgement(closes=closes, why_closed=why)
+        if is_old:  # it completed, and its entries have not rolled by yet
+            return Judgement()
         if current is None or closes is not None:
             return Judgement(closes=closes, why_closed=why, number=self.count + 1)
         better = (
@@ -93,12 +99,26 @@ class IncidentBook:
         """A verdict was written, here or by a peer."""
         self.count = max(self.count, incident.number)
         self.current = incident
+        if incident.wrong_call:
+            self._told.add(incident.wrong_call)
 
     def on_closed(self, number: int) -> None:
         """Incident `number` is over."""
         self.count = max(self.count, number)
         if self.current is not None and self.current.number <= number:
             self.current = None
+
+
+def wrong_call(finding: HangFinding) -> str:
+    """The very collective that a finding is about; empty for other findings.
+
+    Everything after it is a consequence: a rank that is off by one stays so.
+    """
+    if finding.surface is None:
+        return ""
+    # A shift shows at every later step anew, a mismatch at its own number only.
+    at = "" if finding.surface.endswith(" sequence") else finding.surface
+    return f"{finding.blamed} {finding.reason_code} {at}"
 
 
 def heads_of(snapshots: Sequence[ProgressSnapshot]) -> Mapping[str, int]:

@@ -29,6 +29,7 @@ from scout.hang_incident import (
     Judgement,
     choose_writer,
     heads_of,
+    wrong_call,
 )
 from scout.observer_journal import ObserverJournal
 from scout.observer_net import Switchboard
@@ -63,6 +64,7 @@ GOODBYE_S = 2.0
 """After goodbye, how long the trainer may take to end and so show its exit code."""
 
 _LONGEST_SLEEP_S = 0.25  # a phase with a lower threshold may begin at any time
+_STEP_SLEEP_S = 0.05  # a comparison at step boundaries must come before they roll by
 _SHORTEST_SLEEP_S = 0.01  # what is due may have to wait for an answer
 _FIRST_RETRY_S = 0.5  # doubles while nothing can be said yet, up to the threshold
 _MAX_HOPS = 2  # observers that disagree on who writes must not tell each other for ever
@@ -93,6 +95,7 @@ class Observer:
         self._ends_ns: int | None = None
         self._goodbye_ns: int | None = None
         self._has_moved = False
+        self._compared_step = 0
 
     def listen(self) -> Address:
         """Begin to watch and to listen; returns where.
@@ -152,6 +155,21 @@ class Observer:
                 self._has_moved = False
         elif self._silent_s(now_ns) >= self._threshold_s():
             self._compare("silence", now_ns)
+        elif self._is_step_due() and self._compare("step", now_ns):
+            self._compared_step = self._step()
+
+    def _is_step_due(self) -> bool:
+        """Whether this observer compares at the step boundary that was passed.
+
+        One of the group's is enough, the lowest.
+        """
+        every = self._config.compare_every
+        is_first = self._settings.rank == min(self._settings.group_ranks)
+        return bool(every) and is_first and self._step() >= self._compared_step + every
+
+    def _step(self) -> int:
+        newest = self._ring.newest()
+        return 0 if newest is None else newest.step
 
     def _on_end(self, now_ns: int, *, is_gone: bool) -> None:
         """The trainer said goodbye, or its process ended.
@@ -218,10 +236,11 @@ class Observer:
 
     def _sleep_s(self, now_ns: int) -> float:
         silence_ns = self._ring.last_ns + int(self._threshold_s() * 1e9)
+        longest_s = _STEP_SLEEP_S if self._config.compare_every else _LONGEST_SLEEP_S
         due_ns = min(
             self._next_beat_ns,
             max(silence_ns, self._next_compare_ns),
-            now_ns + int(_LONGEST_SLEEP_S * 1e9),
+            now_ns + int(longest_s * 1e9),
         )
         return max(_SHORTEST_SLEEP_S, (due_ns - now_ns) / 1e9)
 
@@ -344,6 +363,7 @@ class Observer:
                 writer=self._settings.rank,
                 blamed=finding.blamed,
                 heads=dict(heads_of(snapshots)),
+                wrong_call=wrong_call(finding),
             )
             self._book.on_opened(incident)
         fields = {"count": self._book.count, "open": to_json(self._book.current)}

@@ -114,17 +114,19 @@ def not_yet(question: Question) -> HangFinding | None:
 
 
 def silent_host(question: Question) -> HangFinding | None:
-    """Ranks without data: to blame only if everybody who lives waits for them.
+    """Ranks without data: to blame only if everybody else waits, or died waiting.
 
-    A minority of missing ranks, that is: seen from a cut-off minority it is the healthy
-    majority that is missing.
+    Where a host dies its peers' connections break in a collective that they all had
+    entered: their errors speak of the missing rank. A minority of missing ranks, that
+    is: seen from a cut-off minority it is the healthy majority that is missing.
     """
     if not question.missing:
         return None
-    waiting = [item for item in question.alive if item.may_wait]
+    left = [item for item in question.standings if not item.is_finished]
+    waiting = [s for s in left if (s.waits if s.is_dead else s.may_wait)]
     if (
         not waiting
-        or len(waiting) < len(question.alive)
+        or len(waiting) < len(left)
         or 2 * len(question.missing) >= question.n
     ):
         return None
@@ -136,8 +138,8 @@ def silent_host(question: Question) -> HangFinding | None:
         scope=Scope.HOST,
         reason_code="silent_host",
         reason=(
-            f"nothing is heard from {name_ranks(missing)}; all {len(waiting)} live "
-            f"peers wait {place}"
+            f"nothing is heard from {name_ranks(missing)}; all {len(waiting)} peers "
+            f"{_wait_or_waited(waiting)} {place}"
         ),
         action=Action.REPLACE_HOST,
         group_ranks=question.group_ranks,
@@ -151,6 +153,10 @@ def silent_host(question: Question) -> HangFinding | None:
         phase=waiting[0].phase,
         stall_s=question.silent_s,
     )
+
+
+def _wait_or_waited(waiting: Sequence[Standing]) -> str:
+    return "died waiting" if all(item.is_dead for item in waiting) else "wait"
 
 
 def incomplete(question: Question) -> HangFinding | None:

@@ -10,6 +10,7 @@ user would: it shows its batches and names its phases, by public calls of the ha
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterator
@@ -62,7 +63,7 @@ def train(job: Job) -> None:
             return
         took = time.perf_counter() - began
         job.events.write(
-            StepEnded(step=step, duration_s=took, loss=loss.item(), mean_loss=mean_loss)
+            StepEnded(step=step, duration_s=took, loss=_finite(loss.item()), mean_loss=mean_loss)
         )
         if workload.eval_every and step % workload.eval_every == 0:
             _evaluate(job)
@@ -85,11 +86,16 @@ def _loss(model: torch.nn.Module, batch: Batch) -> torch.Tensor:
     return F.cross_entropy(logits_BTV.flatten(0, 1), targets_BT.flatten())
 
 
-def _mean_over_ranks(loss: torch.Tensor) -> float:
+def _finite(value: float) -> float | None:
+    """Events hold numbers only."""
+    return value if math.isfinite(value) else None
+
+
+def _mean_over_ranks(loss: torch.Tensor) -> float | None:
     """What jobs log: the loss averaged over all ranks."""
     total = loss.detach().clone().reshape(1)
     dist.all_reduce(total)
-    return total.item() / dist.get_world_size()
+    return _finite(total.item() / dist.get_world_size())
 
 
 def _is_told_to_stop() -> bool:

@@ -58,14 +58,14 @@ def test_after_a_death_detectors_get_a_bounded_time() -> None:
 def test_a_verdict_on_the_death_shortens_the_wait() -> None:
     made = rule()
     leave(made, 1, 10.0, "signal 9")
-    made.on_verdict(11.0)
+    made.on_verdict(11.0, is_hang=False)
     assert tick(made, 11.0 + SETTLE_S - 0.1) is None
     assert tick(made, 11.0 + SETTLE_S) is not None
 
 
 def test_a_verdict_before_the_death_does_not_shorten_it() -> None:
     made = rule()
-    made.on_verdict(9.0)
+    made.on_verdict(9.0, is_hang=False)
     leave(made, 1, 10.0, "signal 9")
     assert tick(made, 10.0 + GRACE_S - 0.1) is None
 
