@@ -63,7 +63,12 @@ def train(job: Job) -> None:
             return
         took = time.perf_counter() - began
         job.events.write(
-            StepEnded(step=step, duration_s=took, loss=_finite(loss.item()), mean_loss=mean_loss)
+            StepEnded(
+                step=step,
+                duration_s=took,
+                loss=_finite(loss.item()),
+                mean_loss=mean_loss,
+            )
         )
         if workload.eval_every and step % workload.eval_every == 0:
             _evaluate(job)
