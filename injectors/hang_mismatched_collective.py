@@ -3,7 +3,7 @@
 What follows on gloo (measured, see FACTS "Mismatched collectives on gloo rarely hang"):
 
     op         a broadcast meets all_reduces        stalls
-    shape      two elements, peers have one         peers go on, the culprit never returns
+    shape      two elements, peers have one         peers go on, the culprit hangs
     dtype      int32: completes with wrong numbers  float64: aborts a healthy neighbour
     reduction  MAX among SUMs                       completes with wrong numbers
     root       another source of a broadcast        two ranks finish, two stall

@@ -71,7 +71,7 @@ class ScoutConfig:
 
     compare_every: int = 0
     """Steps between comparisons of collectives while nobody is silent; 0: none. On some
-    backends a mismatch completes with wrong numbers, which only this sees (testbeds)."""
+    backends a mismatch completes with wrong numbers, which only this sees (testbed)."""
 
     observer: bool = True
     """Whether a separate observer process watches each rank (SCOUT sec. 7)."""

@@ -2,7 +2,7 @@
 
 Both have explicit entry and exit boundaries; their stragglers need no replay. Each
 rank sums what it spent inside since the last check, and the check compares sums by
-C3 like any other timing. Waiting for peers is no part of it. Used by `phases` (adds) and
+C3 like any other timing. Waiting for peers is no part. Used by `phases` (adds) and
 `check` (takes); a sum keeps the one slow fetch in twenty that a sample would miss.
 """
 

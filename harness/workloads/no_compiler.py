@@ -1,8 +1,8 @@
 """Keep torch's compiler out of ranks that never compile: two seconds of start-up.
 
-DDP's constructor and every optimizer import `torch._dynamo` at first use, only to learn
-that nothing is compiled; the import takes as long as torch itself. The built-in jobs put
-a stand-in there before that happens. Called by `train.warm_up` alone, never for a user's
+DDP's constructor and every optimizer import `torch._dynamo` at first use, only to
+learn that nothing is compiled; the import takes as long as torch itself. The built-in
+jobs put a stand-in there before that happens. Called by `train.warm_up` alone, never for a user's
 own script; on a torch release that it does not know it leaves everything as it is.
 """
 
@@ -40,7 +40,7 @@ def keep_out() -> bool:
 
 
 def _unchanged(function: Callable[..., Any], *_: Any, **__: Any) -> Callable[..., Any]:
-    """What `torch._dynamo.disable` gives where nothing compiles: the function itself."""
+    """What `torch._dynamo.disable` gives where nothing compiles: the function."""
     return function
 
 
