@@ -1,8 +1,8 @@
 """How long a call took, and how much of that was somebody else's fault.
 
 charged = wall - run-queue wait, at least on-CPU: on-CPU and blocked time. Contention
-by other processes shows as run-queue wait and is not charged; a sleeping, stopped or slow rank is (FACTS
-"CPU contention against a real straggler").
+by other processes shows as run-queue wait and is not charged; a sleeping, stopped or
+slow rank is (FACTS "CPU contention against a real straggler").
 """
 
 from __future__ import annotations

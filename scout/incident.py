@@ -1,11 +1,11 @@
 """One verdict per incident: what belongs to one already told, and what is new.
 
-Pure. A finding of the same kind and culprit belongs to the open incident when its place
-(layer or parameter) was already part of it, or was not measured clean often enough
-since the incident opened: residue of a healed fault, an intermittent one that comes back, or
-one fault seen on further layers. It is a new incident when another culprit appears,
-when its place was clean `close_after` times since, or when every place of the old one was
-(then that one is closed).
+Pure. A finding of the same kind and culprit belongs to the open incident when its
+place (layer or parameter) was already part of it, or was not measured clean often
+enough since the incident opened: residue of a healed fault, an intermittent one that
+comes back, or one fault seen on further layers. It is a new incident when another
+culprit appears, when its place was clean `close_after` times since, or when every
+place of the old one was (then that one is closed).
 """
 
 from __future__ import annotations

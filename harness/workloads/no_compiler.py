@@ -2,8 +2,9 @@
 
 DDP's constructor and every optimizer import `torch._dynamo` at first use, only to
 learn that nothing is compiled; the import takes as long as torch itself. The built-in
-jobs put a stand-in there before that happens. Called by `train.warm_up` alone, never for a user's
-own script; on a torch release that it does not know it leaves everything as it is.
+jobs put a stand-in there before that happens. Called by `train.warm_up` alone, never
+for a user's own script; on a torch release that it does not know it leaves everything
+as it is.
 """
 
 from __future__ import annotations
