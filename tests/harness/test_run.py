@@ -285,13 +285,13 @@ def test_json_is_all_that_a_program_gets_and_a_miss_exits_1(
 
 
 def test_control_c_cancels_the_run_and_says_so(tmp_path: Path) -> None:
-    path = scenario_file(tmp_path, steps=400)
+    path = scenario_file(tmp_path, steps=100)
     command = [sys.executable, "-m", "harness.cli", "run", str(path),
                "--runs-dir", str(tmp_path / "runs")]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            if "step 40 " in line:
+            if "step 10 " in line:
                 process.send_signal(signal.SIGINT)
                 break
         rest = process.stdout.read()
