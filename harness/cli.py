@@ -19,6 +19,7 @@ import typer
 
 from harness.commands.analyze import make_analyze
 from harness.commands.bench import bench, schema
+from harness.commands.campaign import campaign
 from harness.commands.demo import demo
 from harness.commands.doctor import doctor
 from harness.commands.listing import list_all
@@ -54,6 +55,7 @@ def make_app() -> typer.Typer:
     app.command("list")(list_all)
     app.command("show")(show)
     app.command("run")(run)
+    app.command("campaign")(campaign)
     app.command("serve")(serve)
     app.command("report")(report)
     app.add_typer(make_analyze(), name="analyze")

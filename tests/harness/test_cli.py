@@ -18,8 +18,8 @@ from tests.run_builder import RunBuilder, clean_run, scenario_of, sdc_run
 SDC = "20261130-221600-sdc-0002"
 CLEAN = "20261130-221500-clean-0001"
 COMMANDS = (
-    "analyze", "bench", "cancel", "clean", "demo", "doctor", "list", "reindex",
-    "report", "run", "schema", "serve", "show",
+    "analyze", "bench", "campaign", "cancel", "clean", "demo", "doctor", "list",
+    "reindex", "report", "run", "schema", "serve", "show",
 )  # fmt: skip
 
 
