@@ -29,7 +29,9 @@ check: setup
 serve: setup
 	$(BIN)/faultyard serve $(ARGS)
 
+# Peers are installed here only: nothing but a benchmark ever imports them.
 bench: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,peers]' -c constraints.txt
 	$(BIN)/faultyard bench $(ARGS)
 
 clean: setup
