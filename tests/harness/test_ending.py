@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from harness.ending import FINISH_S, NO_DETECTOR_S, SETTLE_S, Ending, EndingRule
+from harness.ending import (
+    FINISH_S,
+    NO_DETECTOR_S,
+    SETTLE_S,
+    STALL_S,
+    Ending,
+    EndingRule,
+)
 from scout.config import ScoutConfig
 
 SCOUT = ScoutConfig(silence_s=4.0, silence_by_phase_s={"check": 9.0}, heartbeat_s=1.0)
@@ -112,3 +119,31 @@ def test_a_lost_runtime_ends_the_run_at_once() -> None:
     assert tick(made, 1.0) == Ending(
         reason="infrastructure", detail="zygote ended with -9"
     )
+
+
+def test_a_hang_that_nothing_holds_any_more_ends_the_run() -> None:
+    made = rule()
+    made.on_verdict(10.0, is_hang=True)
+    patience_s = SCOUT.silence_s + STALL_S
+    assert tick(made, 10.0 + patience_s - 0.1) is None
+    ending = tick(made, 10.0 + patience_s)
+    assert ending is not None
+    assert ending.reason == "stalled"
+
+
+def test_a_hang_is_not_given_up_while_its_fault_holds_it_or_ranks_go_on() -> None:
+    made = rule()
+    made.on_fault(1, 9.0)
+    made.on_verdict(10.0, is_hang=True)
+    assert tick(made, 60.0) is None
+    made.on_fault(-1, 60.0)
+    made.on_progress(61.0)
+    patience_s = SCOUT.silence_s + STALL_S
+    assert tick(made, 61.0 + patience_s - 0.1) is None
+    assert tick(made, 61.0 + patience_s) is not None
+
+
+def test_other_verdicts_end_nothing() -> None:
+    made = rule()
+    made.on_verdict(10.0, is_hang=False)
+    assert tick(made, 90.0) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,7 +27,9 @@ def surface(name: str, layer: str, values: tuple[str | None, ...]) -> SurfaceEvi
                            values=values, status="", bitmap="", k=0, n=0)  # fmt: skip
 
 
-def timing(name: str, layer: str, walls: tuple[float | None, ...]) -> TimingEvidence:
+def timing(
+    name: str, layer: str | None, walls: tuple[float | None, ...]
+) -> TimingEvidence:
     none_or_zero = tuple(None if wall is None else 0.0 for wall in walls)
     return TimingEvidence(surface=name, recipe=name.partition(".")[0], layer=layer,
                           wall_s=walls, on_cpu_s=none_or_zero, run_wait_s=none_or_zero,
@@ -143,6 +146,35 @@ def test_a_straggler_needs_two_boundaries() -> None:
     assert verdict.statistic is not None
     assert verdict.statistic.value == 0.253
     assert "at steps 2 and 8" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("place", "phase", "words"),
+    [
+        ("data.fetch", "data", "rank2 is slow in fetching its batches: 501.0 ms"),
+        ("checkpoint.save", "checkpoint", "slow in writing its checkpoints: 501.0 ms"),
+    ],
+)
+def test_a_slow_phase_needs_two_boundaries_and_no_replay(
+    place: str, phase: str, words: str
+) -> None:
+    walls = (0.001, 0.001, 0.501, 0.001)
+    slow = timing(place, None, walls)
+    at = [replace(check(i), timings=(slow,)) for i in range(2)]
+    assert verdicts(run(at[:1])) == []
+    (verdict,) = verdicts(run(at))
+    assert (verdict.blamed, verdict.surface, verdict.phase) == (
+        ("rank2",), place, phase,
+    )  # fmt: skip
+    assert (verdict.layer, verdict.replay_mode) == (None, None)
+    assert words in verdict.reason
+
+
+def test_a_slow_phase_does_not_hold_the_rotation_of_layers() -> None:
+    decider = CheckDecider(config=CONFIG)
+    slow = timing("data.fetch", None, (0.001, 0.001, 0.501, 0.001))
+    decider.on_check(replace(check(0), timings=(slow,)), at_ns=0)
+    assert not decider.holds_layer
 
 
 def test_time_in_the_run_queue_is_not_charged() -> None:

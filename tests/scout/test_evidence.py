@@ -16,6 +16,7 @@ from scout.evidence import (
     agree,
     assembled,
     evidence_words,
+    shared_by_most,
 )
 
 HEADER = Header(check=3, step=8, plan=1, structure=2, shapes=3, constants=4, trouble=0)
@@ -88,3 +89,23 @@ def test_a_failed_replay_is_missing_and_not_zero() -> None:
     assert found[0].values == ("0" * 16, None, "0" * 16)
     assert found[0].status == "incomplete"
     assert timed[0].wall_s == (1.0, None, 1.0)
+
+
+def test_a_phase_that_a_rank_did_not_enter_is_absent_and_not_zero() -> None:
+    save = Surface(name="checkpoint.save", recipe="checkpoint", layer=None)
+    spent = Timing(wall_s=0.5, on_cpu_s=0.1, run_wait_s=0.0)
+    with_save = evidence_words([], [save], {}, {"checkpoint.save": spent})
+    without = evidence_words([], [save], {}, {})
+    _, [timed], missing = assembled([], [save], [with_save, without, with_save])
+    assert missing == ()
+    assert timed.wall_s == (0.5, None, 0.5)
+    assert timed.on_cpu_s == (0.1, None, 0.1)
+    assert shared_by_most([timed]) == (timed,)
+
+
+def test_what_only_one_rank_does_is_not_compared() -> None:
+    save = Surface(name="checkpoint.save", recipe="checkpoint", layer=None)
+    spent = Timing(wall_s=0.5, on_cpu_s=0.1, run_wait_s=0.0)
+    rows = [evidence_words([], [save], {}, {"checkpoint.save": spent})]
+    rows += [evidence_words([], [save], {}, {})] * 3
+    assert shared_by_most(assembled([], [save], rows)[1]) == ()

@@ -377,6 +377,58 @@ def test_an_extra_collective_is_named_ahead() -> None:
     assert found.heading is Heading.AHEAD
 
 
+def training_ring(steps: int, loss_calls: dict[int, int]) -> list[RingEntry]:
+    """Steps of boundaries, a gradient bucket and the loss; the last call pends.
+
+    `loss_calls`: how often a step calls the loss's all_reduce, where it is not once.
+    """
+    ring: list[RingEntry] = []
+    number = 0
+
+    def put(step: int, op: int, phase: str, name: str, call: str | None = None) -> None:
+        nonlocal number
+        ring.append(
+            RingEntry(
+                seq=len(ring), step=step, op=op, phase=phase, name=name,
+                group_role="world" if call else None,
+                group_seq=number if call else None, fingerprint=call, left_ns=1,
+            )
+        )  # fmt: skip
+        number += call is not None
+
+    loss, bucket = fingerprint(shape="[1]"), fingerprint()
+    for step in range(1, steps + 1):
+        num_losses = loss_calls.get(step, 1) if step < steps else 0
+        places: list[tuple[str, str, str | None]] = [
+            *((phase, name, None) for phase, name in STEP[:-1]),
+            ("reduce", "all_reduce", bucket),
+            ("optimizer", "update", None),
+            *[("optimizer", "all_reduce", loss)] * num_losses,
+        ]
+        for op, (phase, name, call) in enumerate(places):
+            put(step, op, phase, name, call)
+    return ring
+
+
+@given(st.integers(2, 5), st.integers(0, 3), st.booleans())
+def test_skip_and_extra_are_told_apart_by_the_boundaries_between_the_calls(
+    step: int, culprit: int, is_extra: bool
+) -> None:
+    # Both call the loss or the bucket where the peers call the other: the sequence of
+    # calls alone does not say whether the culprit is early or late.
+    usual = training_ring(step + 1, {})
+    stuck = training_ring(step + 1, {step: 2 if is_extra else 0})
+    calls = [entry.seq for entry in stuck if entry.step == step and entry.group_role]
+    if is_extra:  # it hangs in the second loss of the step
+        stuck = stuck[: calls[-1] + 1]
+    found = classify_group(
+        [snapshot(r, stuck if r == culprit else usual) for r in range(4)]
+    )
+    code = "extra_collective" if is_extra else "skipped_collective"
+    assert said(found)[:3] == (State.ATTRIBUTED, code, (culprit,))
+    assert found.heading is (Heading.AHEAD if is_extra else Heading.BEHIND)
+
+
 @pytest.mark.parametrize(
     ("calls", "code", "heading"),
     [
@@ -478,6 +530,30 @@ def test_a_group_that_is_ended_from_outside_names_nobody() -> None:
 def test_a_dead_rank_whose_observer_is_dead_too_is_blamed_not_the_survivors() -> None:
     found = classify_group([waiting(0), waiting(1), waiting(3)], missing=[2])
     assert found.blamed == (2,)
+
+
+@pytest.mark.parametrize("exit_code", [1, None])
+def test_victims_that_died_waiting_are_not_blamed_where_a_rank_is_not_heard_of(
+    exit_code: int | None,
+) -> None:
+    signal = None if exit_code else 6
+    dead = [
+        snapshot(
+            rank, boundaries(6, REDUCE), state="gone", exit_code=exit_code,
+            signal=signal, gone_s=1.0 - rank / 10,
+        )
+        for rank in (0, 1, 3)
+    ]  # fmt: skip
+    found = classify_group(dead, missing=[2])
+    assert said(found) == (State.ATTRIBUTED, "silent_host", (2,), (0, 1, 3))
+    assert found.scope is Scope.HOST
+    assert "all 3 peers died waiting in the gradient reduction" in found.reason
+
+
+def test_a_rank_that_died_on_its_own_is_blamed_although_another_is_missing() -> None:
+    own = snapshot(1, boundaries(6, FORWARD_1), state="gone", exit_code=3, gone_s=1.0)
+    found = classify_group([waiting(0), own, waiting(3), waiting(4)], missing=[2])
+    assert (found.kind, found.blamed) == (Kind.CRASH, (1,))
 
 
 # --- re-analysis ----------------------------------------------------------------------

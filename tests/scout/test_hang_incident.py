@@ -13,10 +13,13 @@ from scout.hang_incident import (
     Judgement,
     choose_writer,
     heads_of,
+    wrong_call,
 )
 from tests.scout.progress_builder import (
     boundaries,
     classify_group,
+    collectives,
+    fingerprint,
     place,
     snapshot,
 )
@@ -57,6 +60,7 @@ def incident(
         writer=0,
         blamed=finding.blamed,
         heads=dict(heads_of(snapshots)),
+        wrong_call=wrong_call(finding),
     )
 
 
@@ -165,3 +169,28 @@ def test_every_observer_chooses_the_same_writer(order: list[int], rank: int) -> 
     finding = classify_group(snapshots)
     assert choose_writer(finding, shuffled) == choose_writer(finding, snapshots)
     assert choose_writer(finding, shuffled) not in finding.blamed
+
+
+def completed(number: int, field: dict[str, str]) -> list[ProgressSnapshot]:
+    """Rank 2 called number 1 of the sequence differently; all went on to `number`."""
+    usual = [fingerprint()] * (number + 1)
+    wrong = [usual[0], fingerprint(**field), *usual[2:]]
+    return [
+        snapshot(rank, collectives(5, wrong if rank == 2 else usual), age_s=0.1)
+        for rank in range(4)
+    ]
+
+
+def test_a_wrong_call_that_completed_is_told_once_while_the_rings_show_it() -> None:
+    book = IncidentBook()
+    assert opened(book, completed(2, {"dtype": "int32"})).number == 1
+    later = opened(book, completed(4, {"dtype": "int32"}))
+    assert later.number is None
+    assert later.closes is not None
+    assert opened(book, completed(6, {"dtype": "int32"})).is_empty
+
+
+def test_another_wrong_call_is_another_incident() -> None:
+    book = IncidentBook()
+    opened(book, completed(2, {"dtype": "int32"}))
+    assert opened(book, completed(4, {"reduction": "max"})).number == 2
