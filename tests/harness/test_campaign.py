@@ -94,3 +94,14 @@ def test_a_campaign_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", sorted(suites()))
 def test_every_suite_that_ships_can_be_launched(name: str) -> None:
     assert plan(suites()[name]).cases
+
+
+def test_table_3_has_as_many_launches_as_the_paper() -> None:
+    cases = plan(suites()["hangs-table3"]).cases
+    parts = [case.part.partition("-")[0] for case in cases]
+    assert {part: parts.count(part) for part in parts} == {
+        "primary": 120,  # SCOUT Table 3: 120/120 primary
+        "focused": 30,  # and 30/30 focused launches
+        "controls": 10,
+    }
+    assert {c.kinds for c in cases if c.part == "controls"} == {"clean", "null"}
