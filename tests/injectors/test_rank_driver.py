@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
 from injectors.fault import RankParameters
 from injectors.null import Null
 from injectors.rank_driver import RankDriver
 from injectors.sdc_parameter import SdcParameter
+from injectors.straggler_input import StragglerInput
 from tests.injectors.small import Job
 from vocab.events import FaultFailed, FaultHealed, FaultInjected
 
@@ -160,3 +162,33 @@ def test_a_fault_that_cannot_strike_fails_and_training_goes_on() -> None:
 def test_without_faults_no_hook_is_installed() -> None:
     job = drive(null(rank=3))
     assert not job.model._forward_pre_hooks
+
+
+def test_an_evaluation_between_two_steps_does_not_begin_the_next_one() -> None:
+    job = Job()
+    driver = RankDriver(rank=0, seed=job.seed, emit=job.events.append)
+    driver.attach([("fault", null(at_step=2))], job.model, job.optimizer, job.layers)
+    job.step()
+    with torch.no_grad():
+        job.model(torch.randn(8, 4))
+    assert summary(job) == []
+    job.step()
+    assert summary(job) == [("FaultInjected", 2)]
+
+
+def test_a_fault_of_the_input_is_in_place_before_its_step_is_fetched() -> None:
+    job = Job()
+    hooks: list[Any] = []
+    driver = RankDriver(rank=0, seed=job.seed, emit=job.events.append)
+    slow = StragglerInput(
+        kind="straggler.input", rank=0, at_step=1, until_step=2, delay_s=0.001
+    )
+    driver.attach(
+        [("fault", slow)], job.model, job.optimizer, job.layers, before_fetch=hooks
+    )
+    present = []
+    for _ in range(3):
+        present.append(bool(hooks))  # what the fetch of this step sees
+        job.step()
+    assert present == [True, True, False]
+    assert summary(job)[0] == ("FaultInjected", 1)
