@@ -106,12 +106,9 @@ def analyze(
 def verdicts(analysis: Analysis, *, at_ns: int = 0) -> tuple[Verdict, ...]:
     """One verdict for every group, in the analysis' order."""
     return tuple(
-        replace(
-            to_verdict(item.finding, incident=number, group=item.group.label,
-                       at_ns=at_ns),
-        )
+        to_verdict(item.finding, incident=number, group=item.group.label, at_ns=at_ns)
         for number, item in enumerate(analysis.found, 1)
-    )  # fmt: skip
+    )
 
 
 def write(analysis: Analysis, runs_root: Path, *, command: str) -> RunDirectory:

@@ -26,7 +26,7 @@ from typing import TypeVar
 from harness.errors import UnknownRun
 from harness.events import EventReader
 from harness.results import Results
-from harness.scenario import Scenario, parse, to_yaml
+from harness.scenario import Scenario, load, to_yaml
 from vocab.codec import from_json, to_json
 from vocab.errors import DecodeError
 
@@ -105,8 +105,7 @@ class RunDirectory:
         Raises:
             ScenarioError: the file is missing or damaged.
         """
-        path = self.path / "scenario.yaml"
-        return parse(path.read_text(encoding="utf-8"), file=str(path))
+        return load(self.path / "scenario.yaml")
 
     def meta(self) -> Meta | None:
         """Phase 1, or None where it was never finished or is damaged."""
