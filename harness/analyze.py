@@ -18,7 +18,13 @@ from scout.decide import CheckDecider
 from scout.hang import reclassify
 from scout.hang_verdict import to_verdict
 from scout.mesh import Mesh
-from vocab.events import CheckCompleted, ProgressCompared, Stamped, VerdictIssued
+from vocab.events import (
+    CheckCompleted,
+    ProgressCompared,
+    Stamped,
+    TierReported,
+    VerdictIssued,
+)
 from vocab.verdict import EvidenceRef, Verdict
 
 _DETECTORS = ("rank*", "observer*")
@@ -73,12 +79,14 @@ def _evidence(run: RunDirectory) -> list[Stamped]:
 
 
 def _from_checks(events: list[Stamped], config: ScoutConfig) -> list[Verdict]:
-    checks = [s for s in events if isinstance(s.event, CheckCompleted)]
     deciders: dict[str, CheckDecider] = {}
     found: list[Verdict] = []
-    for stamped in checks:
+    for stamped in events:
         event = stamped.event
-        assert isinstance(event, CheckCompleted)
+        if isinstance(event, TierReported):
+            deciders.clear()  # the job was started (again): ranks remember nothing
+        if not isinstance(event, CheckCompleted):
+            continue
         decider = deciders.setdefault(event.group, CheckDecider(config=config))
         decisions = decider.on_check(event, at_ns=stamped.t_ns, ref=_ref(stamped))
         found += [item for item in decisions if isinstance(item, Verdict)]

@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from harness.watch import Watch, Watched
 
 _STOP_GRACE_S = 1.0
+_RESTARTED = ("rank-died", "stalled")  # what a launcher starts again after
 
 
 def main(argv: list[str]) -> int:
@@ -35,7 +37,8 @@ def main(argv: list[str]) -> int:
     2. start the zygote, which imports torch; import our own things meanwhile
     3. heal first: end what killed runs left behind
     4. start the ranks
-    5. watch them until they are done, dead, late or cancelled
+    5. watch them until they are done, dead, late or cancelled; where the scenario
+       allows restarts, do 6, 7, 2 and 4 and watch again
     6. heal: end every fault
     7. stop whatever is left
     8. write how it ended, and tidy up: nobody can cancel any more
@@ -70,6 +73,7 @@ class Attempt:
         self._path = path
         self._events = events
         self._is_cancelled = False
+        self._attempt = 0  # starts of the job
         self._began_ns = 0  # wall time that durations count from
         self._runtime: ProcessRuntime | None = None
         self._truth: EventWriter | None = None
@@ -96,7 +100,8 @@ class Attempt:
     def start_zygote(self) -> None:
         """Have torch imported in another process while this one imports the rest."""
         self._enter("starting")
-        self._runtime = prepare(str(self._path), self._path.name)
+        self._attempt += 1
+        self._runtime = prepare(str(self._path), self._path.name, attempt=self._attempt)
         self._events.write(ProcessStarted(name="zygote", pid=self._runtime.zygote_pid))
 
     def heal_leftovers(self) -> None:
@@ -113,7 +118,7 @@ class Attempt:
         assert self._runtime is not None
         run = self._run()
         scenario, meta = run.scenario(), run.meta()
-        if meta is not None:
+        if meta is not None and self._attempt == 1:
             self._began_ns = self._began_ns or meta.created_wall_ns
             self._events.write(
                 RunStarted(
@@ -128,13 +133,26 @@ class Attempt:
                 )
             )
         self._truth = EventWriter(run.events, "faults.harness").open()
-        self._watch = Watch(run, scenario, self._runtime, self._events, self._truth)
+        self._watch = Watch(
+            run, scenario, self._runtime, self._events, self._truth, self._attempt
+        )
         self._runtime.start(scenario.num_ranks)
 
     def watch(self) -> None:
-        """Follow the run to its end."""
+        """Follow the run to its end, through the restarts that it is allowed."""
         assert self._watch is not None
         self._watched = self._watch.follow(self._asked_to_end)
+        first_step_ns = self._watched.first_step_ns
+        for _ in range(self._run().scenario().restarts):
+            if self._watched.ending.reason not in _RESTARTED:
+                return
+            self.heal()
+            self.stop()
+            self._enter("restarting", self._watched.ending.detail)
+            self.start_zygote()
+            self.start_ranks()
+            watched = self._watch.follow(self._asked_to_end)
+            self._watched = replace(watched, first_step_ns=first_step_ns)
 
     def note_failure(self, error: Exception) -> None:
         """Keep what broke for the results; the traceback is in logs/harness.log."""

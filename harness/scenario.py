@@ -156,6 +156,13 @@ class Scenario(_Strict):
     symptom: Symptom | None = Field(
         None, description="what the job must show of it; absent: not compared"
     )
+    restarts: int = Field(
+        0,
+        ge=0,
+        le=10,
+        description="times that a job that died or stalled is started "
+        "again, from step 1",
+    )
     timeout_s: float = Field(
         300.0, gt=0, le=86_400, description="the run is given up after this long"
     )
@@ -169,6 +176,14 @@ class Scenario(_Strict):
     def num_ranks(self) -> int:
         """Ranks of the job: the product of the mesh axes."""
         return self.workload.parallel.replicate
+
+    def faults_of(self, attempt: int) -> list[tuple[str, RankParameters]]:
+        """Faults of ranks, with their ids, that strike in one start of the job."""
+        return [
+            (fault_id, fault)
+            for fault_id, fault in self.named_faults()
+            if isinstance(fault, RankParameters) and fault.attempt == attempt
+        ]
 
     def named_faults(self) -> list[tuple[str, Parameters]]:
         """Faults with their ids: the given one, or kind and position."""
@@ -280,6 +295,9 @@ def _check_rank_fault(
     if fault.rank >= scenario.num_ranks:
         yield ((*here, "rank"), "no such rank", str(fault.rank),
                f"0..{scenario.num_ranks - 1}")  # fmt: skip
+    if fault.attempt > scenario.restarts + 1:
+        yield ((*here, "attempt"), "is never started", str(fault.attempt),
+               f"1..{scenario.restarts + 1} (see restarts)")  # fmt: skip
     if fault.at_step > scenario.steps:
         yield ((*here, "at_step"), "is after the last step", str(fault.at_step),
                f"1..{scenario.steps}")  # fmt: skip

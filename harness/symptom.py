@@ -34,7 +34,11 @@ _TOLERANCE = 1e-4
 
 
 def observe(scenario: Scenario, events: Sequence[Stamped]) -> Symptom:
-    """The symptom of a run, with the ranks that show it."""
+    """The symptom of a run, with the ranks that show it.
+
+    That of its first start, where the job is started again.
+    """
+    events = _until_healed(events)
     culprits = _culprits(events)
     dead = _first_dead(events)
     if dead:
@@ -72,6 +76,16 @@ def _symptom(what: str, names: Iterable[str]) -> Symptom:
     return Symptom.model_validate({"what": what, "ranks": ranks})
 
 
+def _until_healed(events: Sequence[Stamped]) -> list[Stamped]:
+    """From then on the harness itself ends whatever is left."""
+    found = []
+    for stamped in sorted(events, key=lambda item: item.t_ns):
+        if isinstance(stamped.event, PhaseChanged) and stamped.event.phase == "healing":
+            break
+        found.append(stamped)
+    return found
+
+
 def _culprits(events: Sequence[Stamped]) -> set[str]:
     return {
         target
@@ -88,10 +102,8 @@ def _first_dead(events: Sequence[Stamped]) -> set[str]:
     """
     by_signal: set[str] = set()
     by_error: list[str] = []
-    for stamped in sorted(events, key=lambda item: item.t_ns):
+    for stamped in events:
         event = stamped.event
-        if isinstance(event, PhaseChanged) and event.phase == "healing":
-            break  # from here on the harness ends them
         if isinstance(event, ProcessExited) and event.name.startswith("rank"):
             if event.signal is not None:
                 by_signal.add(event.name)

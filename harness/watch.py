@@ -20,7 +20,7 @@ from harness.processes import state_of
 from harness.runtime.base import News, RankExit, RankStarted, Runtime, RuntimeLost
 from harness.scenario import Scenario
 from harness.store import RunDirectory
-from injectors.fault import HostContext, RankParameters
+from injectors.fault import HostContext
 from injectors.host_driver import HostDriver
 from vocab.events import (
     Event,
@@ -62,11 +62,13 @@ class Watch:
         runtime: Runtime,
         events: EventWriter,
         truth: EventWriter,
+        attempt: int = 1,
     ) -> None:
         self._runtime = runtime
         self._emit = events.write
         self._reader: EventReader = run.reader()
-        self._cursor = ""
+        # A restarted job appends to the files of the one before.
+        self._cursor = self._reader.read("", sources=_OF_RANKS).cursor
         self._num_ranks = scenario.num_ranks
         self._pids: dict[int, int] = {}
         self._observers: list[int] = []
@@ -78,11 +80,7 @@ class Watch:
             now=time.monotonic(),
         )
         self._driver = HostDriver(
-            [
-                (fault_id, fault)
-                for fault_id, fault in scenario.named_faults()
-                if isinstance(fault, RankParameters)
-            ],
+            scenario.faults_of(attempt),
             HostContext(send_signal=self._send_signal, process_state=self._state_of),
             truth.write,
         )

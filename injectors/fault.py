@@ -44,6 +44,9 @@ class RankParameters(Parameters):
 
     rank: int = Field(ge=0, description="global rank that the fault strikes")
     at_step: int = Field(ge=1, description="first step (from 1) at which it may strike")
+    attempt: int = Field(
+        1, ge=1, le=11, description="start of the job in which it strikes; 2: restarted"
+    )
     until_step: int | None = Field(
         None, ge=1, description="last step of the window; absent: until the run ends"
     )

@@ -31,6 +31,7 @@ class RankSpec:
     store_host: str
     store_port: int
     store_fd: int | None
+    attempt: int = 1  # which start of the job this is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,11 +40,14 @@ class _Rank:
     is_over: bool = False
 
 
-def prepare(run_path: str, run_id: str, *, workload: str = WORKLOAD) -> ProcessRuntime:
+def prepare(
+    run_path: str, run_id: str, *, workload: str = WORKLOAD, attempt: int = 1
+) -> ProcessRuntime:
     """Start the zygote of a run; it warms up while the caller goes on.
 
     Args:
         workload: module with `warm_up()` and `main(spec) -> exit code`.
+        attempt: which start of the job this is; told to its ranks.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     environment = {
@@ -56,7 +59,7 @@ def prepare(run_path: str, run_id: str, *, workload: str = WORKLOAD) -> ProcessR
     with theirs, open(log_path, "ab") as log:
         zygote = subprocess.Popen(
             [sys.executable, "-m", "harness.runtime.zygote", str(theirs.fileno()),
-             str(os.getpid()), run_path, workload],
+             str(os.getpid()), run_path, workload, str(attempt)],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             env=environment, pass_fds=(theirs.fileno(),),
         )  # fmt: skip

@@ -1,6 +1,6 @@
 """The process that imports torch once and forks the ranks of one run.
 
-    python -m harness.runtime.zygote CONTROL_FD PARENT_PID RUN_PATH WORKLOAD
+    python -m harness.runtime.zygote CONTROL_FD PARENT_PID RUN_PATH WORKLOAD ATTEMPT
       1. die with the harness           2. import the workload and warm it up
       3. bind the store's socket        4. on "start": fork ranks
       5. report each exit               6. end when the harness closes the socket
@@ -40,8 +40,11 @@ class _Child:
 class Zygote:
     """Forks ranks on request and reports how each ended."""
 
-    def __init__(self, control: socket.socket, run_path: str, workload: Any) -> None:
+    def __init__(
+        self, control: socket.socket, run_path: str, workload: Any, attempt: int
+    ) -> None:
         self._control = control
+        self._attempt = attempt
         self._run_path = run_path
         self._workload = workload
         self._children: dict[int, _Child] = {}
@@ -99,7 +102,7 @@ class Zygote:
         store.close()
         spec = RankSpec(
             rank=rank, world_size=num_ranks, run_path=self._run_path,
-            store_host=host, store_port=port, store_fd=fd,
+            store_host=host, store_port=port, store_fd=fd, attempt=self._attempt,
         )  # fmt: skip
         gc.enable()
         code = 1
@@ -142,7 +145,7 @@ def _redirect(path: str) -> None:
 
 def main(argv: list[str]) -> NoReturn:
     """Run the zygote until the harness is done with it."""
-    control_fd, parent_pid, run_path, workload_name = argv
+    control_fd, parent_pid, run_path, workload_name, attempt = argv
     die_with_parent(int(parent_pid))
     name_process("zygote")
     gc.disable()  # importing makes no garbage, but collecting it takes a third of it
@@ -150,7 +153,7 @@ def main(argv: list[str]) -> NoReturn:
     os.set_inheritable(control.fileno(), False)
     workload = importlib.import_module(workload_name)
     workload.warm_up()
-    Zygote(control, run_path, workload).serve()
+    Zygote(control, run_path, workload, int(attempt)).serve()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)  # nothing to tear down, and torch takes half a second for it

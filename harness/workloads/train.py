@@ -9,6 +9,7 @@ Called in a process that the runtime made for this rank.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,7 +69,7 @@ def main(spec: RankSpec) -> int:
     ):
         tokens = Tokens(scenario.workload, seed=scenario.seed, rank=spec.rank)
         faults = RankDriver(rank=spec.rank, seed=scenario.seed, emit=truth.write)
-        _attach(faults, scenario, model, optimizer, tokens)
+        _attach(faults, scenario.faults_of(spec.attempt), model, optimizer, tokens)
         handle = _enable(scenario, model, optimizer, run, events)
         try:
             loop.train(
@@ -113,17 +114,12 @@ def _join(spec: RankSpec, backend: str) -> None:
 
 def _attach(
     faults: RankDriver,
-    scenario: Scenario,
+    named: Sequence[tuple[str, RankParameters]],
     model: torch.nn.Module,
     optimizer: torch.optim.Optimizer,
     tokens: Tokens,
 ) -> None:
     anatomy = examine(model, scout.ScoutConfig())
-    named = [
-        (fault_id, fault)
-        for fault_id, fault in scenario.named_faults()
-        if isinstance(fault, RankParameters)
-    ]
     faults.attach(
         named,
         anatomy.model,

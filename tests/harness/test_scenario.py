@@ -402,3 +402,18 @@ def test_the_catalogue_is_that_of_its_folder(tmp_path: Path) -> None:
     (tmp_path / "readme.md").touch()
     assert list(catalogue(tmp_path)) == ["a", "b"]
     assert catalogue() == catalogue(SCENARIOS)
+
+
+def test_a_fault_of_a_start_that_never_comes_is_an_error() -> None:
+    with pytest.raises(ScenarioError, match=r"attempt: is never started; got 2; .*1"):
+        parse(MINIMAL + "faults: [{kind: 'null', rank: 0, at_step: 1, attempt: 2}]\n")
+
+
+def test_faults_belong_to_the_start_in_which_they_strike() -> None:
+    scenario = parse(
+        MINIMAL + "restarts: 1\nfaults:\n"
+        "  - {kind: 'null', rank: 0, at_step: 1}\n"
+        "  - {kind: 'null', rank: 0, at_step: 2, attempt: 2}\n"
+    )
+    assert [name for name, _ in scenario.faults_of(1)] == ["null-0"]
+    assert [name for name, _ in scenario.faults_of(2)] == ["null-1"]

@@ -99,3 +99,10 @@ def test_another_symptom_than_expected_fails_the_run() -> None:
     assert results.reason == "symptom none, expected stalls"
     assert results.symptom is not None
     assert not results.symptom.as_expected
+
+
+def test_a_restarted_job_shows_the_symptom_of_its_first_start() -> None:
+    play = Play().steps(4, 4, 4, 4).add("faults.rank2", injected())
+    play.add("harness", exited(1, None, 6), ev.PhaseChanged(phase="healing"))
+    play.add("faults.rank1", injected("other", rank=1)).add("harness", exited(1))
+    assert seen(play) == Symptom(what="aborts_victim", ranks=(1,))
