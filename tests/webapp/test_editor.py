@@ -15,6 +15,7 @@ from tests.webapp.submit import pairs_of
 from webapp import editor, form
 
 SHIPPED = catalogue()
+REQUIRED = {"hang.mismatched_collective": {"field": "shape"}}
 RANKS = st.lists(st.integers(0, 3), min_size=1, max_size=2)
 FACTORS = st.lists(st.sampled_from([1.0, 0.5, 3.0]), min_size=1, max_size=3)
 WORDS = st.text(
@@ -31,6 +32,7 @@ def scenarios(draw: st.DrawFn) -> dict[str, Any]:
             "kind": kind,
             "rank": draw(st.integers(0, 3)),
             "at_step": draw(st.integers(1, 5)),
+            **REQUIRED.get(kind, {}),
         }
         for kind in draw(st.lists(st.sampled_from(sorted(FAULTS)), max_size=3))
     ]
