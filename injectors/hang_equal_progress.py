@@ -58,6 +58,7 @@ class PausedTransport:
             duration_s=parameters.duration_s,
         )
         self._paused: tuple[int, ...] = ()
+        self._is_let_go = False
 
     def inject(self, step: int) -> tuple[Change, ...]:
         """Pause gloo's threads; the witness proves it and lets them go.
@@ -89,7 +90,9 @@ class PausedTransport:
         return Healing(changes=())
 
     def _let_go(self) -> None:
-        if self._state():
+        # Once, and also where the kernel hides in what its threads wait.
+        if self._paused and not self._is_let_go:
+            self._is_let_go = True
             self._send(_GO_ON)
 
     def _send(self, number: int) -> None:
