@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.campaign_journal import CaseResult
-from harness.intervals import Rate, wilson
 from harness.results import EXIT_CODES, Outcome
+from vocab.intervals import Rate, wilson
 
 SCORED = (Outcome.PASS, Outcome.FAIL, Outcome.INCONCLUSIVE)
 ALL = "all"

@@ -2,5 +2,6 @@
 
 `names` says how ranks, nodes and links are called, `graph` is the leaf-spine graph,
 `events` and `verdict` are the values that travel through the run directory, `codec`
-turns them into JSON and back. Only `journal`, the event writer, does I/O.
+turns them into JSON and back, `intervals` says how sure a counted rate is. Only
+`journal`, the event writer, does I/O.
 """

@@ -127,6 +127,7 @@ class Verdict:
     group: str
     group_ranks: tuple[int, ...] = ()
     blamed: tuple[str, ...] = ()
+    suspects: tuple[str, ...] = ()  # nobody is blamed: it is one of these
     victims: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     heading: Heading | None = None

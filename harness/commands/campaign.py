@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from harness.campaign import Plan
     from harness.campaign_run import Progress
     from harness.campaign_summary import Summary
-    from harness.intervals import Rate
+    from vocab.intervals import Rate
 
 
 def campaign(

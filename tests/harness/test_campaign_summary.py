@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.campaign_summary import Latency, Score, quantile, summarize
-from harness.intervals import wilson
 from harness.results import Outcome
 from tests.harness.case_results import case_result
+from vocab.intervals import wilson
 
 VALUES = st.lists(st.floats(0, 1e6), min_size=1, max_size=40)
 

@@ -1,7 +1,7 @@
 """Confidence intervals for rates that were counted. Pure.
 
-Called by `harness.campaign_summary`. Symbols: k successes of n trials, z the normal
-quantile of the confidence level.
+Called by `harness.campaign_summary` and `spraycheck.calibrate`. Symbols: k successes
+of n trials, z the normal quantile of the confidence level.
 """
 
 from __future__ import annotations
