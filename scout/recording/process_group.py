@@ -89,9 +89,11 @@ class RecordingGroup(ProcessGroup):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        begun = self._begin(operation, args)
+        # `dist.barrier` passes its options by keyword, the others by position.
+        given = (*args, *kwargs.values())
+        begun = self._begin(operation, given)
         work = getattr(self._inner, method)(*args, **kwargs)
-        if work is not None and _is_blocking(operation, args):
+        if work is not None and _is_blocking(operation, given):
             work.wait()
         if operation.is_compared:
             self._tape.end(begun)

@@ -61,9 +61,13 @@ class Server:
             self._process = None
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
-    """One Chromium for all tests."""
+    """One Chromium for all tests here.
+
+    Not for the session: playwright keeps an event loop running in this thread, and later
+    tests of other packages run loops of their own.
+    """
     missing = []
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:

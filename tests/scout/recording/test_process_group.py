@@ -260,6 +260,7 @@ def _pending(rank: int, folder: str) -> bool:
         thread.start()
         while not read(ring) or read(ring)[-1].name != "barrier":
             thread.join(0.005)
+        thread.join(0.2)  # launched by now: a call that does not wait would be left
         inside = read(ring)[-1].left_ns is None and thread.is_alive()
         dist.distributed_c10d._get_default_store().set("go", "1")
         thread.join()
