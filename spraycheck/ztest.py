@@ -7,7 +7,8 @@ Pure. A flow of N packets is sprayed over k spines; X_i of them arrive by spine 
     s   sensitivity                 p   drop rate of a path, fraction 0..1
     v   variance of X_i over lambda; 1 for random spraying, less where queues decide
 
-One-sided: a path fails when X_i < t. `s` is never shipped as a number: it comes from a
+One-sided: a path fails when X_i < t. Called by `control`, `baselines` and whoever shows
+counts; never reads a switch. `s` is never shipped as a number: it comes from a
 wanted false-alarm rate and `v`, which depends on the spraying policy, k and the load.
 """
 
@@ -29,6 +30,7 @@ class SpineResult:
 
     spine: int
     count: int
+    margin: float  # X_i - t; below 0: failed
     z: float  # (X_i - lambda) / sqrt(lambda)
     p_value: float  # chance of such a count or a lower one on a healthy path
     failed: bool
@@ -50,6 +52,22 @@ class FlowResult:
         """Spines whose path lost too many packets."""
         return tuple(item.spine for item in self.spines if item.failed)
 
+    @property
+    def is_consistent(self) -> bool:
+        """Whether the spines that pass account for the packets of theirs.
+
+        Lost packets are sprayed again over all paths, so a healthy path never carries
+        less than its share. Where the passing spines *together* fall below the same
+        test, or none passes, N was announced too high or packets are still under way:
+        no path may be blamed for that. Too high by less than s*sqrt(lambda/k) packets
+        a spine cannot be told from noise.
+        """
+        passing = [item.count for item in self.spines if not item.failed]
+        if not passing:
+            return False
+        slack = self.sensitivity * math.sqrt(self.expected * len(passing))
+        return sum(passing) >= self.expected * len(passing) - slack
+
 
 def sensitivity(false_alarm: float, variance_ratio: float, num_spines: int) -> float:
     """The s at which a healthy flow raises any alarm with chance `false_alarm`.
@@ -65,8 +83,7 @@ def sensitivity(false_alarm: float, variance_ratio: float, num_spines: int) -> f
     _check_spines(num_spines)
     if not 0 < false_alarm < 0.5:
         raise CountError(f"false_alarm is {false_alarm}; allowed: above 0, below 0.5")
-    if variance_ratio <= 0:
-        raise CountError(f"variance_ratio is {variance_ratio}; allowed: above 0")
+    _check_variance(variance_ratio)
     per_spine = -math.expm1(math.log1p(-false_alarm) / num_spines)
     return -_STANDARD.inv_cdf(per_spine) * math.sqrt(variance_ratio)
 
@@ -78,49 +95,60 @@ def threshold(num_packets: int, num_spines: int, s: float) -> float:
         CountError: fewer packets than spines, fewer than 2 spines, or s below 0.
     """
     expected = _expected(num_packets, num_spines)
-    if s < 0:
+    if not 0 <= s < math.inf:
         raise CountError(f"s is {s}; allowed: 0 or more")
     return max(0.0, expected - s * math.sqrt(expected))
 
 
 def judge(
-    counts: Sequence[int], num_packets: int, s: float, *, variance_ratio: float = 1.0
+    counts: Sequence[int],
+    num_packets: int,
+    s: float,
+    *,
+    variance_ratio: float = 1.0,
+    spines: Sequence[int] | None = None,
 ) -> FlowResult:
     """Compare each spine's count with the threshold.
 
     Args:
-        counts: X_i by spine, of the k usable spines; retransmitted packets included.
+        counts: X_i of the k usable spines; retransmitted packets included.
         num_packets: N, from the flow's announcement.
+        variance_ratio: v, above 0; only p-values depend on it.
+        spines: their numbers; None: 0 .. k-1.
 
     Raises:
-        CountError: impossible counts, or more than N arrived although none may.
+        CountError: impossible counts, such as more than N by one spine.
     """
     limit = threshold(num_packets, len(counts), s)
     expected = num_packets / len(counts)
-    for spine, count in enumerate(counts):
+    numbers = range(len(counts)) if spines is None else spines
+    if len(numbers) != len(counts):
+        raise CountError(f"{len(counts)} counts for spines {tuple(numbers)}")
+    for spine, count in zip(numbers, counts, strict=True):
         if not 0 <= count <= num_packets:
             raise CountError(
                 f"count of spine{spine} is {count}; allowed: 0..{num_packets}"
             )
+    _check_variance(variance_ratio)
     scale = math.sqrt(expected)
     noise = math.sqrt(variance_ratio)
-    spines = tuple(
-        SpineResult(
-            spine=spine,
-            count=count,
-            z=(count - expected) / scale,
-            p_value=_STANDARD.cdf((count - expected) / (scale * noise)),
-            failed=count < limit,
-        )
-        for spine, count in enumerate(counts)
-    )
     return FlowResult(
         num_packets=num_packets,
         expected=expected,
         threshold=limit,
         sensitivity=s,
         smallest_drop_frac=smallest_drop(num_packets, len(counts), s),
-        spines=spines,
+        spines=tuple(
+            SpineResult(
+                spine=spine,
+                count=count,
+                margin=count - limit,
+                z=(count - expected) / scale,
+                p_value=_STANDARD.cdf((count - expected) / (scale * noise)),
+                failed=count < limit,
+            )
+            for spine, count in zip(numbers, counts, strict=True)
+        ),
     )
 
 
@@ -135,19 +163,41 @@ def smallest_drop(num_packets: int, num_spines: int, s: float) -> float:
     return min(1.0, deficit / (expected * (1 - 1 / num_spines)))
 
 
-def packets_needed(drop_frac: float, num_spines: int, s: float) -> int:
-    """N at which `drop_frac` is the smallest drop that is found with chance 1/2.
+def packets_needed(
+    drop_frac: float,
+    num_spines: int,
+    s: float,
+    *,
+    power: float = 0.5,
+    variance_ratio: float = 1.0,
+) -> int:
+    """N at which a path that drops `drop_frac` is found with chance `power`.
+
+    Args:
+        power: in (0, 1); at 1/2 the expected count is just the threshold.
+        variance_ratio: v; counts for other powers than 1/2 only.
 
     Raises:
-        CountError: the rate is not in (0, 1], or fewer than 2 spines.
+        CountError: an argument is out of its range.
     """
     _check_spines(num_spines)
     if not 0 < drop_frac <= 1:
         raise CountError(f"drop_frac is {drop_frac}; allowed: above 0, at most 1")
-    if s < 0:
+    if not 0 <= s < math.inf:
         raise CountError(f"s is {s}; allowed: 0 or more")
-    root = s / (drop_frac * (1 - 1 / num_spines))
+    if not 0 < power < 1:
+        raise CountError(f"power is {power}; allowed: above 0, below 1")
+    _check_variance(variance_ratio)
+    reach = s + _STANDARD.inv_cdf(power) * math.sqrt(variance_ratio)
+    root = max(0.0, reach) / (drop_frac * (1 - 1 / num_spines))
     return max(num_spines, math.ceil(num_spines * root * root))
+
+
+def packets_still_needed(
+    num_packets: int, drop_frac: float, num_spines: int, s: float
+) -> int:
+    """How many of `packets_needed` are yet to come after `num_packets`."""
+    return max(0, packets_needed(drop_frac, num_spines, s) - num_packets)
 
 
 def _expected(num_packets: int, num_spines: int) -> float:
@@ -163,3 +213,8 @@ def _expected(num_packets: int, num_spines: int) -> float:
 def _check_spines(num_spines: int) -> None:
     if num_spines < 2:
         raise CountError(f"num_spines is {num_spines}; allowed: 2 or more, to differ")
+
+
+def _check_variance(variance_ratio: float) -> None:
+    if not 0 < variance_ratio < math.inf:
+        raise CountError(f"variance_ratio is {variance_ratio}; allowed: above 0")

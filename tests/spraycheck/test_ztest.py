@@ -14,6 +14,7 @@ from spraycheck.errors import CountError
 from spraycheck.ztest import (
     judge,
     packets_needed,
+    packets_still_needed,
     sensitivity,
     smallest_drop,
     threshold,
@@ -72,6 +73,58 @@ def test_who_fails_is_exactly_who_is_below_the_threshold(
     assert result.failed == tuple(i for i, c in enumerate(counts) if c < limit)
 
 
+def test_margins_and_numbers_are_those_of_the_usable_spines() -> None:
+    result = judge((9_500, 10_250, 10_250), 30_000, 3.0, spines=(0, 2, 5))
+    assert result.failed == (0,)
+    assert [(item.spine, item.margin) for item in result.spines] == [
+        (0, pytest.approx(-200.0)),
+        (2, pytest.approx(550.0)),
+        (5, pytest.approx(550.0)),
+    ]
+
+
+def test_a_lossy_path_is_found_with_the_wanted_chance() -> None:
+    # 4,000 flows, seed 2: 90 % wanted, three sigma of that is 1.4 %. Lost packets are
+    # sprayed again until they arrive.
+    source = np.random.default_rng(2)
+    s = sensitivity(0.01, 1 - 1 / 8, 8)
+    number = packets_needed(0.01, 8, s, power=0.9, variance_ratio=1 - 1 / 8)
+    rate = (1 - 0.01) / (8 - 0.01)  # share of spine 0 among the packets that arrive
+    counts = source.binomial(number, rate, size=4_000)
+    found = (counts < threshold(number, 8, s)).mean()
+    assert found == pytest.approx(0.9, abs=0.015)
+
+
+def test_what_was_sent_counts_towards_what_is_needed() -> None:
+    needed = packets_needed(0.01, 8, 3.0)
+    assert packets_still_needed(needed - 5, 0.01, 8, 3.0) == 5
+    assert packets_still_needed(needed + 5, 0.01, 8, 3.0) == 0
+
+
+def test_a_flow_announced_too_long_is_inconsistent() -> None:
+    sent = (10_000, 9_950, 10_050, 10_000)
+    assert judge(sent, 40_000, 3.0).is_consistent
+    for announced in (41_200, 44_000, 80_000):
+        result = judge(sent, announced, 3.0)
+        assert result.failed
+        assert not result.is_consistent
+
+
+@given(
+    st.integers(3, 32), st.integers(1_000, 100_000), st.floats(0.05, 1), st.integers(1),
+    st.floats(0.2, 4),
+)  # fmt: skip
+def test_real_loss_is_consistent(
+    spines: int, share: int, drop: float, bad: int, s: float
+) -> None:
+    counts = [float(share)] * spines
+    for index in range(bad % (spines - 1)):
+        counts[index] *= 1 - drop
+    total = spines * share
+    counts = [count * total / sum(counts) for count in counts]
+    assert judge([round(count) for count in counts], total, s).is_consistent
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -84,6 +137,10 @@ def test_who_fails_is_exactly_who_is_below_the_threshold(
         (lambda: sensitivity(0.7, 1.0, 8), "false_alarm is 0.7"),
         (lambda: sensitivity(0.1, 0.0, 8), "variance_ratio is 0.0"),
         (lambda: packets_needed(0.0, 8, 3.0), "drop_frac is 0.0"),
+        (lambda: packets_needed(0.1, 8, 3.0, power=1.0), "power is 1.0"),
+        (lambda: threshold(100, 4, math.nan), "s is nan; allowed: 0 or more"),
+        (lambda: judge((5, 5), 10, 1.0, variance_ratio=math.nan), "variance_ratio is"),
+        (lambda: judge((5, 5), 10, 1.0, spines=(1,)), "2 counts for spines \\(1,\\)"),
     ],
 )
 def test_impossible_input_is_a_named_error(call: object, message: str) -> None:
