@@ -1,0 +1,264 @@
+"""The network monitor: all leaves' reports in, incidents out (SprayCheck sec. 4).
+
+Pure: `on_...(…, now_ns)` in, `VerdictIssued` and `IncidentClosed` out. Called by the
+fabric's monitor process, by the simulator and by re-analysis.
+
+    leaf controllers ─► PathsReported ─► newest streak of every path ─► localize
+                                                  findings ─► incidents ─► verdicts
+
+One verdict per incident. A finding that explains the failing paths of an open incident
+in another way supersedes its verdict; an incident whose paths all pass again is closed.
+An ambiguous or contradicted path is told only after `patience_ns`, or at the end: the
+flow that settles it is usually on its way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from spraycheck.errors import ReportError
+from spraycheck.link_verdict import (
+    Finding,
+    PathMeasure,
+    findings_of,
+    silence,
+    to_verdict,
+)
+from spraycheck.localize import PathEvidence, localize
+from spraycheck.report import PathsReported
+from vocab.events import IncidentClosed, VerdictIssued
+from vocab.graph import LeafSpine, Path
+from vocab.verdict import EvidenceRef, State, Verdict
+
+News = tuple[VerdictIssued | IncidentClosed, ...]
+_NS_PER_S = 1e9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MonitorConfig:
+    """Settings of the monitor."""
+
+    patience_ns: int = 10_000_000_000
+    """How long a finding that blames nobody waits for a better one."""
+    silent_after_ns: int = 120_000_000_000
+    """A leaf that neither reports nor beats for so long is missing: two of the
+    control plane's minutes."""
+
+
+@dataclass(slots=True)
+class _Track:
+    """What is known of one path."""
+
+    evidence: PathEvidence
+    measure: PathMeasure
+    source: EvidenceRef | None
+
+
+@dataclass(slots=True)
+class _Incident:
+    number: int
+    revision: int
+    key: tuple[str, ...]
+    paths: frozenset[Path]
+    verdict_id: str
+
+
+@dataclass(slots=True)
+class Monitor:
+    """The monitor of one fabric."""
+
+    graph: LeafSpine
+    config: MonitorConfig = field(default_factory=MonitorConfig)
+    _tracks: dict[Path, _Track] = field(default_factory=dict)
+    _open: list[_Incident] = field(default_factory=list)
+    _heard: dict[int, int] = field(default_factory=dict)
+    _silent: dict[int, str] = field(default_factory=dict)  # leaf -> verdict
+    _count: int = 0
+
+    def on_report(
+        self,
+        report: PathsReported,
+        now_ns: int,
+        *,
+        step: int | None = None,
+        source: EvidenceRef | None = None,
+    ) -> News:
+        """A leaf compared the paths from another leaf.
+
+        Raises:
+            ReportError: it names a leaf or a path that is not in the fabric.
+        """
+        paths = self._paths_of(report)
+        news = self.on_heartbeat(report.target_leaf, now_ns)
+        if not report.is_conclusive:
+            return news
+        for path, result in zip(paths, report.result.spines, strict=True):
+            self._tracks[path] = _Track(
+                evidence=self._streak(path, result.failed, report.ended_ns),
+                measure=PathMeasure(result=result, threshold=report.result.threshold),
+                source=source,
+            )
+        return news + self._update(now_ns, step, final=False)
+
+    def on_heartbeat(self, leaf: int, now_ns: int) -> News:
+        """A leaf's controller lives, whether or not it had anything to measure.
+
+        Raises:
+            ReportError: there is no such leaf.
+        """
+        self._check_leaf(leaf)
+        self._heard[leaf] = now_ns
+        verdict_id = self._silent.pop(leaf, None)
+        if verdict_id is None:
+            return ()
+        why = "the leaf reports again"
+        return (IncidentClosed(verdict_id=verdict_id, step=None, why=why),)
+
+    def on_routing_changed(self, graph: LeafSpine, now_ns: int) -> News:
+        """Links left or joined the routing; what was measured on gone paths is void."""
+        self.graph = graph
+        usable = set(self._usable())
+        self._tracks = {p: t for p, t in self._tracks.items() if p in usable}
+        return self._update(now_ns, None, final=False)
+
+    def on_tick(self, now_ns: int, *, step: int | None = None) -> News:
+        """Time passed: tell what nothing settled, and who is silent."""
+        return self._find_silent(now_ns) + self._update(now_ns, step, final=False)
+
+    def on_finished(self, now_ns: int, *, step: int | None = None) -> News:
+        """Nothing more will come: tell what is still open."""
+        return self._update(now_ns, step, final=True)
+
+    def evidence(self) -> tuple[PathEvidence, ...]:
+        """The newest streak of every path that was measured."""
+        return tuple(self._tracks[path].evidence for path in sorted(self._tracks))
+
+    def unmeasured(self) -> tuple[Path, ...]:
+        """Usable paths without a conclusive report: neither healthy nor failed."""
+        return tuple(path for path in self._usable() if path not in self._tracks)
+
+    # --- reports ------------------------------------------------------------------
+
+    def _paths_of(self, report: PathsReported) -> tuple[Path, ...]:
+        self._check_leaf(report.source_leaf)
+        self._check_leaf(report.target_leaf)
+        known = self.graph.paths(report.source_leaf, report.target_leaf)
+        spines = tuple(item.spine for item in report.result.spines)
+        if spines != tuple(path.spine for path in known):
+            allowed = ", ".join(str(path.spine) for path in known) or "none"
+            raise ReportError(
+                f"report of leaf{report.source_leaf} to leaf{report.target_leaf} has "
+                f"spines {spines}; allowed: {allowed}"
+            )
+        return known
+
+    def _check_leaf(self, leaf: int) -> None:
+        if not 0 <= leaf < self.graph.num_leaves:
+            allowed = f"leaf0..leaf{self.graph.num_leaves - 1}"
+            raise ReportError(f"leaf{leaf} is not in the fabric; allowed: {allowed}")
+
+    def _usable(self) -> Iterable[Path]:
+        for source in range(self.graph.num_leaves):
+            for target in range(self.graph.num_leaves):
+                yield from self.graph.paths(source, target)
+
+    def _streak(self, path: Path, failed: bool, ended_ns: int) -> PathEvidence:
+        old = self._tracks.get(path)
+        since = ended_ns
+        if old is not None and old.evidence.failed is failed:
+            since = min(old.evidence.since_ns, ended_ns)
+        return PathEvidence(path=path, failed=failed, since_ns=since, until_ns=ended_ns)
+
+    # --- incidents ----------------------------------------------------------------
+
+    def _update(self, now_ns: int, step: int | None, *, final: bool) -> News:
+        findings = findings_of(localize(self.evidence()))
+        told = {item.key: item for item in self._open}
+        current = {finding.key for finding in findings}
+        news: News = ()
+        for finding in findings:
+            if finding.key in told:
+                told[finding.key].paths |= finding.paths
+                continue
+            before = self._predecessor(finding, current)
+            if before is None and not (final or self._is_ripe(finding, now_ns)):
+                continue
+            news += (self._tell(finding, before, now_ns, step),)
+        return news + self._close_gone(current, step)
+
+    def _predecessor(
+        self, finding: Finding, current: set[tuple[str, ...]]
+    ) -> _Incident | None:
+        """The open incident whose failing paths this finding explains otherwise."""
+        for incident in self._open:
+            if incident.key not in current and incident.paths & finding.paths:
+                return incident
+        return None
+
+    def _is_ripe(self, finding: Finding, now_ns: int) -> bool:
+        if finding.state is State.ATTRIBUTED:
+            return True
+        since = min(self._tracks[path].evidence.since_ns for path in finding.paths)
+        return now_ns - since >= self.config.patience_ns
+
+    def _tell(
+        self,
+        finding: Finding,
+        before: _Incident | None,
+        now_ns: int,
+        step: int | None,
+    ) -> VerdictIssued:
+        if before is None:
+            self._count += 1
+            number, revision = self._count, 0
+        else:
+            self._open.remove(before)
+            number, revision = before.number, before.revision + 1
+        tracks = {path: self._tracks[path] for path in sorted(finding.paths)}
+        verdict = to_verdict(
+            finding,
+            {path: track.measure for path, track in tracks.items()},
+            incident=number,
+            revision=revision,
+            at_ns=now_ns,
+            step=step,
+            evidence=tuple({t.source: None for t in tracks.values() if t.source}),
+            supersedes=None if before is None else before.verdict_id,
+        )
+        self._open.append(
+            _Incident(number, revision, finding.key, finding.paths, verdict.verdict_id)
+        )
+        return VerdictIssued(verdict=verdict)
+
+    def _close_gone(self, current: set[tuple[str, ...]], step: int | None) -> News:
+        gone = [item for item in self._open if item.key not in current]
+        self._open = [item for item in self._open if item.key in current]
+        closed = []
+        for item in gone:
+            failing = any(
+                path in self._tracks and self._tracks[path].evidence.failed
+                for path in item.paths
+            )
+            why = "another incident explains its paths" if failing else (
+                "its paths lose no packets any more"
+            )  # fmt: skip
+            closed.append(
+                IncidentClosed(verdict_id=item.verdict_id, step=step, why=why)
+            )
+        return tuple(closed)
+
+    def _find_silent(self, now_ns: int) -> News:
+        news: list[VerdictIssued] = []
+        for leaf in range(self.graph.num_leaves):
+            # The first tick starts the clock of a leaf that never said anything.
+            age_ns = now_ns - self._heard.setdefault(leaf, now_ns)
+            if age_ns < self.config.silent_after_ns or leaf in self._silent:
+                continue
+            self._count += 1
+            verdict: Verdict = silence(
+                leaf, incident=self._count, at_ns=now_ns, silent_s=age_ns / _NS_PER_S
+            )
+            self._silent[leaf] = verdict.verdict_id
+            news.append(VerdictIssued(verdict=verdict))
+        return tuple(news)
