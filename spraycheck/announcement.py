@@ -21,7 +21,7 @@ import struct
 from dataclasses import dataclass
 
 from spraycheck.errors import WireError
-from spraycheck.wire import PSN_MODULUS, QP_LIMIT, psn_add
+from spraycheck.psn import PSN_MODULUS, QP_LIMIT, psn_add
 
 OPCODE_ANNOUNCE = 0xC5  # 0xC0..0xFF belong to manufacturers (IBTA vol. 1, table 38)
 MAX_FLOW_PACKETS = PSN_MODULUS // 2

@@ -10,6 +10,10 @@ would let low destinations starve high ones for ever, so the history is cleared 
 every available destination had its turn, and the periodic reset forgets flows that were
 not announced again. A destination that stays available is selected within as many
 selections as there are leaves.
+
+Collectives use their queue pairs again in every iteration, so a flow stays available
+after its last packet. A flow selected in its middle is measured from its next
+announcement on: half a flow is no measurement.
 """
 
 from __future__ import annotations
@@ -57,8 +61,10 @@ class FlowSelector:
         return self._select()
 
     def on_flow_ended(self, target_leaf: int, dest_qp: int) -> FlowSelected | None:
-        """The last packet of a flow left this leaf."""
-        self._forget(target_leaf, dest_qp)
+        """The last packet of a flow left this leaf; the next one gets its turn."""
+        if self.selected != FlowSelected(target_leaf=target_leaf, dest_qp=dest_qp):
+            return None
+        self.selected = None
         return self._select()
 
     def on_reset(self) -> FlowSelected | None:
@@ -90,6 +96,8 @@ class FlowSelector:
         eligible = self.available & ~self.history
         target = (eligible & -eligible).bit_length() - 1  # lowest bit set
         self.history |= 1 << target
-        qp = next(iter(self._flows[target]))
+        flows = self._flows[target]
+        qp = next(iter(flows))
+        flows[qp] = flows.pop(qp)  # to the end: queue pairs take turns, too
         self.selected = FlowSelected(target_leaf=target, dest_qp=qp)
         return self.selected

@@ -21,13 +21,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spraycheck.errors import WireError
+from spraycheck.psn import PSN_MODULUS, QP_LIMIT
 
 ROCE_PORT = 4791  # UDP destination port of RoCEv2 (IANA)
 BTH_BYTES = 12
 MARK_BYTE = 4
 MARK_BIT = 0x01
-PSN_MODULUS = 1 << 24
-QP_LIMIT = 1 << 24
 DEFAULT_PARTITION = 0xFFFF
 
 Bytes = NDArray[np.uint8]
@@ -127,17 +126,6 @@ def set_mark(packets: Bytes, marked: ArrayLike) -> None:
     _check_rows(packets)
     packets[:, MARK_BYTE] &= 0xFF ^ MARK_BIT
     packets[:, MARK_BYTE] |= np.asarray(marked, bool).astype(np.uint8) * MARK_BIT
-
-
-def psn_add(psn: int, num_packets: int) -> int:
-    """The sequence number `num_packets` after `psn`."""
-    return (psn + num_packets) % PSN_MODULUS
-
-
-def psn_distance(start: int, end: int) -> int:
-    """Packets from `start` on to `end`, -2^23 .. 2^23 - 1; negative: `end` is older."""
-    half = PSN_MODULUS // 2
-    return (end - start + half) % PSN_MODULUS - half
 
 
 def _within(name: str, value: ArrayLike, limit: int) -> NDArray[np.int64]:

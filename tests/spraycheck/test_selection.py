@@ -23,16 +23,21 @@ def test_the_lowest_destination_that_had_no_turn_is_next() -> None:
     )
     assert selector.on_announcement(flow_to(3)) is None
     assert selector.on_announcement(flow_to(1)) is None
+    selector.on_announcement(flow_to(1, qp=99))
     order = []
-    for _ in range(3):
+    for _ in range(6):
         assert selector.selected is not None
-        order.append(selector.selected.target_leaf)
-        selector.on_announcement(flow_to(selector.selected.target_leaf, qp=99))
-        selector.on_flow_ended(order[-1], order[-1])
-    assert order == [2, 1, 3]
-    # Everybody had a turn, and all are still available by their other flow.
-    assert selector.selected == FlowSelected(target_leaf=1, dest_qp=99)
-    assert selector.history == 0b0010
+        order.append((selector.selected.target_leaf, selector.selected.dest_qp))
+        selector.on_flow_ended(*order[-1])
+    # Everybody had a turn, then a new cycle begins; queue pairs take turns as well.
+    assert order == [(2, 2), (1, 1), (3, 3), (1, 99), (2, 2), (3, 3)]
+
+
+def test_the_end_of_another_flow_changes_nothing() -> None:
+    selector = FlowSelector(leaf=0, num_leaves=4)
+    selector.on_announcement(flow_to(2))
+    assert selector.on_flow_ended(3, 3) is None
+    assert selector.selected == FlowSelected(target_leaf=2, dest_qp=2)
 
 
 def test_local_and_unknown_destinations_are_not_measured() -> None:

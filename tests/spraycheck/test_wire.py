@@ -12,13 +12,11 @@ from hypothesis.extra import numpy as npst
 from scapy.contrib.roce import BTH
 
 from spraycheck.errors import WireError
+from spraycheck.psn import PSN_MODULUS
 from spraycheck.wire import (
-    PSN_MODULUS,
     is_marked,
     pack_bth,
     parse_bth,
-    psn_add,
-    psn_distance,
     set_mark,
 )
 
@@ -103,14 +101,3 @@ def test_a_field_out_of_range_is_a_named_error(
     fields: dict[str, Any] = {"opcode": 0, "dest_qp": 0, "psn": 0, field: value}
     with pytest.raises(WireError, match=f"{field} is .*{allowed}"):
         pack_bth(**fields)
-
-
-@given(psns, st.integers(-(PSN_MODULUS // 2), PSN_MODULUS // 2 - 1))
-def test_distance_undoes_adding_across_the_wrap(psn: int, step: int) -> None:
-    assert psn_distance(psn, psn_add(psn, step)) == step
-
-
-def test_the_number_after_the_last_is_zero() -> None:
-    assert psn_add(PSN_MODULUS - 1, 1) == 0
-    assert psn_distance(PSN_MODULUS - 1, 0) == 1
-    assert psn_distance(0, PSN_MODULUS - 1) == -1
