@@ -71,6 +71,9 @@ class Monitor:
     graph: LeafSpine
     config: MonitorConfig = field(default_factory=MonitorConfig)
     _tracks: dict[Path, _Track] = field(default_factory=dict)
+    # By spine, so that a report costs nothing on the spines where nothing fails.
+    _measured: dict[int, set[Path]] = field(default_factory=dict)
+    _failing: dict[int, set[Path]] = field(default_factory=dict)
     _open: list[_Incident] = field(default_factory=list)
     _heard: dict[int, int] = field(default_factory=dict)
     _silent: dict[int, str] = field(default_factory=dict)  # leaf -> verdict
@@ -99,6 +102,7 @@ class Monitor:
                 measure=PathMeasure(result=result, threshold=report.result.threshold),
                 source=source,
             )
+            self._index(path, result.failed)
         return news + self._update(now_ns, step, final=False)
 
     def on_heartbeat(self, leaf: int, now_ns: int) -> News:
@@ -120,6 +124,10 @@ class Monitor:
         self.graph = graph
         usable = set(self._usable())
         self._tracks = {p: t for p, t in self._tracks.items() if p in usable}
+        self._measured.clear()
+        self._failing.clear()
+        for path, track in self._tracks.items():
+            self._index(path, track.evidence.failed)
         return self._update(now_ns, None, final=False)
 
     def on_tick(self, now_ns: int, *, step: int | None = None) -> News:
@@ -170,10 +178,25 @@ class Monitor:
             since = min(old.evidence.since_ns, ended_ns)
         return PathEvidence(path=path, failed=failed, since_ns=since, until_ns=ended_ns)
 
+    def _index(self, path: Path, failed: bool) -> None:
+        self._measured.setdefault(path.spine, set()).add(path)
+        failing = self._failing.setdefault(path.spine, set())
+        if failed:
+            failing.add(path)
+        else:
+            failing.discard(path)
+
     # --- incidents ----------------------------------------------------------------
 
     def _update(self, now_ns: int, step: int | None, *, final: bool) -> News:
-        findings = findings_of(localize(self.evidence()))
+        findings = findings_of(
+            localize(
+                self._tracks[path].evidence
+                for spine, failing in self._failing.items()
+                if failing
+                for path in self._measured[spine]
+            )
+        )
         told = {item.key: item for item in self._open}
         current = {finding.key for finding in findings}
         news: News = ()
