@@ -49,6 +49,7 @@ def campaign(
     from harness.campaign_summary import summarize
     from harness.commands.terminal import output, plain
     from harness.errors import InfrastructureError
+    from harness.runtime.warm import kept_warm
     from harness.store import write_atomically
 
     path = _file(file)
@@ -61,7 +62,8 @@ def campaign(
     try:
         finished = journal.open(planned.digest, resume=resume)
         tell = _quiet if as_json else _teller(console)
-        results = run_cases(planned, journal, finished, tell=tell)
+        with kept_warm():
+            results = run_cases(planned, journal, finished, tell=tell)
         summary = summarize(results, num_planned=len(planned.cases))
         line = result_line(planned, summary, _command(file, path))
         write_atomically(folder / "summary.json", line + "\n")

@@ -28,6 +28,7 @@ def serve_runs(runs_dir: Path, *, host: str, port: int) -> int:
     """Listen, and say where; returns when interrupted."""
     from harness.commands.terminal import plain
     from harness.errors import UsageError
+    from harness.runtime.warm import kept_warm
     from webapp.serve import serve as listen
     from webapp.settings import Settings
 
@@ -35,5 +36,6 @@ def serve_runs(runs_dir: Path, *, host: str, port: int) -> int:
         settings = Settings(runs_root=runs_dir.resolve(), host=host, port=port)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    listen(settings, lambda url: plain(f"Dashboard: {url}  (Ctrl-C ends it)"))
+    with kept_warm():
+        listen(settings, lambda url: plain(f"Dashboard: {url}  (Ctrl-C ends it)"))
     return 0

@@ -1,6 +1,6 @@
 """Runs ranks as processes of this machine, forked from one zygote (DESIGN sec. 3).
 
-    prepare() --exec--> zygote (imports torch) --fork--> rank 0..N-1
+    prepare() --exec or warm--> zygote (imports torch) --fork--> rank 0..N-1
               <--------- socket: ready, started, exited
 
 `prepare` returns at once, so that the caller imports its own things meanwhile. Needs
@@ -19,18 +19,26 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from harness.errors import InfrastructureError
 from harness.processes import MARK, ROOT_MARK, end
 from harness.runtime.base import ExecResult, News, RankExit, RankStarted, RuntimeLost
+from harness.runtime.warm import ONE_THREAD, adopt
 
 WORKLOAD = "harness.workloads.train"
-_ONE_THREAD = {
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "NUMBA_NUM_THREADS": "1",
-}
+
+
+class ZygoteProcess(Protocol):
+    """The zygote as its run sees it: a child, or forked by a warm process."""
+
+    pid: int
+
+    def wait(self, timeout: float | None = None) -> int | None:
+        """Its exit code, None where unknown; `TimeoutExpired` while it lives."""
+
+    def kill(self) -> None:
+        """End it at once."""
 
 
 @dataclass(slots=True)
@@ -51,18 +59,24 @@ def prepare(
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     environment = {
-        **os.environ, **_ONE_THREAD, "GLOO_SOCKET_IFNAME": "lo", MARK: run_id,
+        **os.environ, **ONE_THREAD, "GLOO_SOCKET_IFNAME": "lo", MARK: run_id,
         ROOT_MARK: os.path.dirname(run_path),
         "PYTHONUNBUFFERED": "1",
     }  # fmt: skip
     log_path = os.path.join(run_path, "logs", "zygote.log")
-    with theirs, open(log_path, "ab") as log:
-        zygote = subprocess.Popen(
-            [sys.executable, "-m", "harness.runtime.zygote", str(theirs.fileno()),
-             str(os.getpid()), run_path, workload, str(attempt)],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            env=environment, pass_fds=(theirs.fileno(),),
-        )  # fmt: skip
+    argv = (run_path, workload, str(attempt))
+    with theirs:
+        zygote: ZygoteProcess | None = adopt(
+            theirs, argv=argv, environment=environment, log_path=log_path
+        )
+        if zygote is None:
+            with open(log_path, "ab") as log:
+                zygote = subprocess.Popen(
+                    [sys.executable, "-m", "harness.runtime.zygote",
+                     str(theirs.fileno()), str(os.getpid()), *argv],
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                    env=environment, pass_fds=(theirs.fileno(),),
+                )  # fmt: skip
     return ProcessRuntime(ours, zygote, environment, run_path, run_id)
 
 
@@ -72,7 +86,7 @@ class ProcessRuntime:
     def __init__(
         self,
         control: socket.socket,
-        zygote: subprocess.Popen[bytes],
+        zygote: ZygoteProcess,
         environment: dict[str, str],
         run_path: str,
         run_id: str,
@@ -193,7 +207,8 @@ class ProcessRuntime:
             code: int | None = self._zygote.wait(timeout=5.0)
         except subprocess.TimeoutExpired:
             code = None
-        reason = f"zygote ended with {code}; see logs/zygote.log"
+        how = "" if code is None else f" with {code}"
+        reason = f"zygote ended{how}; see logs/zygote.log"
         return [*self._give_up_living(), RuntimeLost(reason=reason)]
 
     def _give_up_living(self) -> list[News]:

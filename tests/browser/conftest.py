@@ -65,8 +65,8 @@ class Server:
 def browser() -> Iterator[Any]:
     """One Chromium for all tests here.
 
-    Not for the session: playwright keeps an event loop running in this thread, and later
-    tests of other packages run loops of their own.
+    Not for the session: playwright keeps an event loop running in this thread, and
+    later tests of other packages run loops of their own.
     """
     missing = []
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -18,20 +19,19 @@ from harness.runtime.base import (
     RuntimeLost,
 )
 from harness.runtime.process import prepare
+from harness.runtime.warm import kept_warm
 
 
-@pytest.fixture(params=["noop", "process"])
+@pytest.fixture(params=["noop", "process", "warm"])
 def runtime(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Runtime]:
-    made: Runtime
-    if request.param == "noop":
-        made = NoopRuntime()
-    else:
-        (tmp_path / "logs").mkdir()
-        made = prepare(
-            str(tmp_path), "conformance-run", workload="tests.conformance.standin"
-        )
-    yield made
-    made.stop(0.0)
+    made: Runtime | None = NoopRuntime() if request.param == "noop" else None
+    standin = "tests.conformance.standin"
+    with kept_warm(standin) if request.param == "warm" else nullcontext():
+        if made is None:
+            (tmp_path / "logs").mkdir()
+            made = prepare(str(tmp_path), "conformance-run", workload=standin)
+        yield made
+        made.stop(0.0)
 
 
 def collect(runtime: Runtime, num_exits: int, within_s: float = 20.0) -> list[object]:

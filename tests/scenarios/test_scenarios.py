@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from harness.analyze import recompute, stored, without_time
 from harness.launch import follow, launch
 from harness.results import Outcome
+from harness.runtime.warm import kept_warm
 from harness.scenario import Scenario, catalogue, load, to_yaml
 from harness.store import RunDirectory, write_atomically
 from vocab.verdict import Verdict
@@ -47,6 +49,13 @@ TWINS = clean_twins()
 @pytest.fixture(scope="module")
 def runs_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm() -> Iterator[None]:
+    """One process imports torch for all of them, as in a campaign."""
+    with kept_warm():
+        yield
 
 
 def run_to_end(scenario: Scenario, runs_root: Path, name: str) -> RunDirectory:

@@ -21,7 +21,9 @@ from tests.jobs import run_ranks
 
 pytestmark = pytest.mark.jobs
 
-WORKLOAD = Workload(d_model=32, num_heads=2, vocab_size=128, seq_len=16, batch=2)
+WORKLOAD = Workload(
+    d_model=32, num_heads=2, num_layers=1, vocab_size=64, seq_len=8, batch=2
+)
 
 
 def _train(rank: int, seed: int, steps: int, config: ScoutConfig) -> list[str]:
@@ -76,4 +78,5 @@ def test_three_hundred_steps_beside_two_busy_loops_blame_nobody(
     tmp_path: Path,
 ) -> None:
     with busy_loops(2):
-        assert run_ranks(4, _long, tmp_path, timeout_s=380) == [[]] * 4
+        # Three: enough for a majority, and a third fewer to share two cores with.
+        assert run_ranks(3, _long, tmp_path, timeout_s=380) == [[]] * 3

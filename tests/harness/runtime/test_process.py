@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ import pytest
 from harness.processes import marked, state_of
 from harness.runtime.base import RankExit, RankStarted, RuntimeLost
 from harness.runtime.process import ProcessRuntime, prepare
+from harness.runtime.warm import kept_warm
 from tests.conformance.test_runtime import collect
 
 STANDIN = "tests.conformance.standin"
@@ -27,8 +29,15 @@ def run_id(tmp_path: Path) -> str:
     return f"test-{tmp_path.name}"
 
 
-@pytest.fixture
-def start(tmp_path: Path, run_id: str) -> Iterator[Start]:
+@pytest.fixture(params=["cold", "warm"])
+def start(
+    request: pytest.FixtureRequest, tmp_path: Path, run_id: str
+) -> Iterator[Start]:
+    with kept_warm(STANDIN) if request.param == "warm" else nullcontext():
+        yield from starter(tmp_path, run_id)
+
+
+def starter(tmp_path: Path, run_id: str) -> Iterator[Start]:
     made: list[ProcessRuntime] = []
 
     def start(behaviour: dict[str, object]) -> ProcessRuntime:
