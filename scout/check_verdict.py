@@ -42,10 +42,15 @@ WORDS = {
 }
 
 # Timings that were measured at a phase's own boundaries, without any replay.
-PHASE_OF = {"data.fetch": "data", "checkpoint.save": "checkpoint"}
+PHASE_OF = {
+    "data.fetch": "data",
+    "checkpoint.save": "checkpoint",
+    "loop.blocked": "loop",
+}
 PHASE_WORDS = {
     "data": "fetching its batches",
     "checkpoint": "writing its checkpoints",
+    "loop": "its own loop, where no peer makes it wait",
 }
 
 

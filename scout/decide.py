@@ -183,12 +183,15 @@ def evaluated(check: CheckCompleted, config: ScoutConfig) -> CheckCompleted:
 
 def charged_s(timing: TimingEvidence) -> tuple[float | None, ...]:
     """What counts against each peer, seconds; None where it is missing."""
-    parts = zip(timing.wall_s, timing.on_cpu_s, timing.run_wait_s, strict=True)
+    throttled = timing.throttled_s or (0.0,) * len(timing.wall_s)
+    parts = zip(
+        timing.wall_s, timing.on_cpu_s, timing.run_wait_s, throttled, strict=True
+    )
     return tuple(
         None
         if wall is None or cpu is None or wait is None
-        else charged(wall, cpu, wait)
-        for wall, cpu, wait in parts
+        else charged(wall, cpu, wait, held or 0.0)
+        for wall, cpu, wait, held in parts
     )
 
 

@@ -31,6 +31,7 @@ from scout.discover import Anatomy, examine
 from scout.errors import ExchangeFailed, SetupError
 from scout.evidence import BROKEN
 from scout.handle import Handle, Tier
+from scout.loop_time import LoopTime
 from scout.mesh import Capability, Mesh
 from scout.phase_times import PhaseTimes
 from scout.phases import Phases
@@ -127,6 +128,10 @@ class _Session:
         self._watch = Watch(self._rank, self._exchange, config, journal_dir)
         self._boundaries = Boundaries(anatomy, optimizer, self._watch)
         self._phases = Phases(self._boundaries, self._times)
+        self._tape = recording_tape()
+        if self._tape is not None and anatomy.device.type == "cpu":
+            # On an accelerator a blocked thread waits for its own device, too.
+            self._phases.loop_time = self._tape.waits = LoopTime(self._times)
         self._hooks: list[Any] = []
         self._step = 0  # completed optimizer steps
         self._is_closed = False
@@ -154,6 +159,8 @@ class _Session:
         atexit.unregister(self.close)
         self._stop_checks()
         self._phases.is_over = True
+        if self._tape is not None:
+            self._tape.waits = None
         self._boundaries.remove()
         for hook in self._hooks:
             hook.remove()
@@ -200,6 +207,8 @@ class _Session:
             self._check()
         self._watch.tend(self._step, self._write)
         self._step_begins()
+        if self._phases.loop_time is not None and self._boundaries.watches_data:
+            self._phases.loop_time.opens()
 
     def _check(self) -> None:
         token = self._watch.publish(self._step, "check", "replay")
@@ -218,6 +227,8 @@ class _Session:
         finally:
             self._boundaries.is_paused = False
             self._watch.leave(token)
+        if self._phases.loop_time is not None:
+            self._phases.loop_time.checked()
         if checked.is_broken:
             self._disable(checked.event.problem or "a peer's diagnosis failed")
             return

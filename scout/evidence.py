@@ -1,7 +1,8 @@
 """One peer's part of a check as fixed words, and all peers' words as evidence.
 
     header words    [check, step, plan, structure, shapes, constants, trouble]
-    evidence words  [usable, signature per surface..., wall, on-cpu, wait per timing...]
+    evidence words  [usable, signature per surface..., wall, on-cpu, wait,
+                     throttled per timing...]
 
 Pure. `check` exchanges the words; nothing here does.
 """
@@ -30,6 +31,8 @@ NO_CAPTURE, CHANGED, NO_GRADIENT, BROKEN = range(1, len(TROUBLES))
 
 _NOT_MEASURED = Timing(wall_s=-1.0, on_cpu_s=-1.0, run_wait_s=-1.0)
 """Sent for a phase that this rank did not enter: no duration is below 0."""
+
+_WORDS = 4  # of a timing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,12 +109,12 @@ def evidence_words(
 ) -> list[int]:
     """This peer's evidence; None where its replay failed (all words 0, not usable)."""
     if values is None or times is None:
-        return [0] * (1 + len(surfaces) + 3 * len(timings))
+        return [0] * (1 + len(surfaces) + _WORDS * len(timings))
     words = [1, *(values[surface.name] for surface in surfaces)]
     for timing in timings:
         taken = times.get(timing.name, _NOT_MEASURED)
         words += [word_of(taken.wall_s), word_of(taken.on_cpu_s),
-                  word_of(taken.run_wait_s)]  # fmt: skip
+                  word_of(taken.run_wait_s), word_of(taken.throttled_s)]  # fmt: skip
     return words
 
 
@@ -139,15 +142,15 @@ def assembled(
         )  # fmt: skip
     timed = []
     for index, timing in enumerate(timings):
-        at = 1 + len(surfaces) + 3 * index
-        wall, cpu, wait = (
+        at = 1 + len(surfaces) + _WORDS * index
+        wall, cpu, wait, throttled = (
             tuple(None if r is None else _measured(r, at, part) for r in usable)
-            for part in range(3)
+            for part in range(_WORDS)
         )
         timed.append(
             TimingEvidence(
                 surface=timing.name, recipe=timing.recipe, layer=timing.layer,
-                wall_s=wall, on_cpu_s=cpu, run_wait_s=wait,
+                wall_s=wall, on_cpu_s=cpu, run_wait_s=wait, throttled_s=throttled,
                 status=Status.INCOMPLETE.value, bitmap="?" * len(rows), statistic=None,
             )
         )  # fmt: skip

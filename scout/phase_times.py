@@ -15,7 +15,8 @@ from scout.evidence import Surface
 
 DATA_FETCH = Surface(name="data.fetch", recipe="data", layer=None)
 CHECKPOINT_SAVE = Surface(name="checkpoint.save", recipe="checkpoint", layer=None)
-PHASE_SURFACES = (DATA_FETCH, CHECKPOINT_SAVE)
+LOOP_BLOCKED = Surface(name="loop.blocked", recipe="loop", layer=None)
+PHASE_SURFACES = (DATA_FETCH, CHECKPOINT_SAVE, LOOP_BLOCKED)
 
 
 class PhaseTimes:
@@ -27,17 +28,9 @@ class PhaseTimes:
     def note(self, surface: Surface, timing: Timing) -> None:
         """Add one fetch or one save."""
         so_far = self._spent.get(surface.name)
-        self._spent[surface.name] = timing if so_far is None else _sum(so_far, timing)
+        self._spent[surface.name] = timing if so_far is None else so_far + timing
 
     def take(self) -> Mapping[str, Timing]:
         """The sums by surface; empty for what was not entered. Begins anew."""
         spent, self._spent = self._spent, {}
         return spent
-
-
-def _sum(one: Timing, other: Timing) -> Timing:
-    return Timing(
-        wall_s=one.wall_s + other.wall_s,
-        on_cpu_s=one.on_cpu_s + other.on_cpu_s,
-        run_wait_s=one.run_wait_s + other.run_wait_s,
-    )

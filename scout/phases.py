@@ -19,6 +19,7 @@ from scout.phase_times import CHECKPOINT_SAVE, DATA_FETCH, PhaseTimes
 
 if TYPE_CHECKING:
     from scout.boundaries import Boundaries
+    from scout.loop_time import LoopTime
 
 T = TypeVar("T")
 
@@ -32,6 +33,7 @@ class Phases:
     def __init__(self, boundaries: Boundaries, times: PhaseTimes) -> None:
         self._boundaries = boundaries
         self._times = times
+        self.loop_time: LoopTime | None = None  # set where every wait is seen
         self.is_over = False  # SCOUT left: nothing is published any more
 
     def watch_data(self, batches: Iterable[T], name: str) -> WatchedData[T]:
@@ -55,18 +57,24 @@ class Phases:
             yield
             return
         token = self._boundaries.lane_begins(phase)
+        if self.loop_time is not None:
+            self.loop_time.hold()
         watch = Stopwatch()
         try:
             yield
         finally:
             if phase == "checkpoint":
                 self._times.note(CHECKPOINT_SAVE, watch.read())
+            if self.loop_time is not None:
+                self.loop_time.release()
             self._boundaries.lane_ends(token)
 
     def fetch(self, source: Iterator[T], name: str) -> T:
         """The next of `source`, with its boundary and its time."""
         if self.is_over:
             return next(source)
+        if self.loop_time is not None and not self._boundaries.is_in_lane:
+            self.loop_time.closes()
         token = self._boundaries.fetch_begins(name)
         watch = Stopwatch()
         try:

@@ -175,8 +175,9 @@ class SurfaceEvidence:
 class TimingEvidence:
     """One timed interval of a check, for every peer, in seconds (SCOUT sec. 5.3).
 
-    Each is the minimum over the variants by charged time; charged = wall - run_wait,
-    what contention by other processes cannot inflate (FACTS).
+    Each is the minimum over the variants by charged time; charged is wall less
+    that part of run_wait which is not throttled: what contention by other processes
+    cannot inflate (FACTS).
     """
 
     surface: str
@@ -188,6 +189,7 @@ class TimingEvidence:
     status: str
     bitmap: str
     statistic: Statistic | None
+    throttled_s: tuple[float | None, ...] = ()  # by a CPU quota; (): not recorded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

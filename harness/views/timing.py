@@ -16,7 +16,7 @@ from statistics import median
 from harness.views import evidence, wording
 from harness.views.cards import StatisticView, statistic_view
 from harness.views.source import RunFacts
-from scout.clock import charged
+from scout.decide import charged_s
 from vocab.events import CheckCompleted, TimingEvidence
 from vocab.names import rank_name
 
@@ -51,7 +51,7 @@ class TimingColumn:
 class TimingGrid:
     """All timed intervals of one peer group.
 
-    `charged_s[r][c]` is wall time less run-queue wait (`scout.clock`), in seconds.
+    `charged_s[r][c]` is what SCOUT compared (`scout.clock`), in seconds.
     """
 
     group: str
@@ -84,13 +84,7 @@ def notable(grid: TimingGrid, limit: int) -> tuple[int, ...]:
 
 def charged_of(timing: TimingEvidence) -> tuple[float | None, ...]:
     """What SCOUT compared for every peer; None where a peer has no full reading."""
-    rows = zip(timing.wall_s, timing.on_cpu_s, timing.run_wait_s, strict=True)
-    return tuple(
-        None
-        if wall is None or cpu is None or wait is None
-        else charged(wall, cpu, wait)
-        for wall, cpu, wait in rows
-    )
+    return charged_s(timing)
 
 
 def _grid(group: str, checks: list[tuple[float, CheckCompleted]]) -> TimingGrid:

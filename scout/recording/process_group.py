@@ -94,10 +94,23 @@ class RecordingGroup(ProcessGroup):
         begun = self._begin(operation, given)
         work = getattr(self._inner, method)(*args, **kwargs)
         if work is not None and _is_blocking(operation, given):
-            work.wait()
+            self._wait(work)
+        elif self._tape.waits is not None:
+            self._tape.waits.spoil()
         if operation.is_compared:
             self._tape.end(begun)
         return work
+
+    def _wait(self, work: Any) -> None:
+        waits = self._tape.waits
+        if waits is None:
+            work.wait()
+            return
+        waits.hold()
+        try:
+            work.wait()
+        finally:
+            waits.release()
 
     def _begin(self, operation: Operation, args: tuple[Any, ...]) -> Begun | None:
         try:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from typing import Protocol
 
 from scout.progress import ProgressRing
 
@@ -18,10 +19,24 @@ Begun = tuple[ProgressRing, int]
 """A published operation: its ring and token."""
 
 
+class Waits(Protocol):
+    """Who wants to know when this process waits for peers: `scout.loop_time`."""
+
+    def hold(self) -> None:
+        """It begins to wait."""
+
+    def release(self) -> None:
+        """The wait is over."""
+
+    def spoil(self) -> None:
+        """Something was launched that is waited for elsewhere."""
+
+
 class Tape:
     """What all recording groups of this process write to."""
 
     def __init__(self) -> None:
+        self.waits: Waits | None = None
         self._ring: ProgressRing | None = None
         self._is_off = False
         self._step = 0
