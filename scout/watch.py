@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from scout.c3 import Exchange
 from scout.config import ScoutConfig
 from scout.errors import ExchangeFailed
-from vocab.events import DetectorDisabled, Event
+from vocab.events import DetectorDisabled, DetectorRestarted, Event
 
 if TYPE_CHECKING:
     from scout.observer_process import ObserverHandle
@@ -99,9 +99,8 @@ class Watch:
         reason = self._observer.restart_if_dead()
         if reason is not None:
             logger.warning("scout: observer of rank %d: %s", self._rank, reason)
-            write(
-                DetectorDisabled(component="scout.observer", reason=reason, step=step)
-            )
+            what = DetectorRestarted if self._observer.is_alive() else DetectorDisabled
+            write(what(component="scout.observer", reason=reason, step=step))
 
     def close(self) -> None:
         """End the observer and remove the ring."""

@@ -151,6 +151,15 @@ class DetectorDisabled(Event):
     step: int | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetectorRestarted(Event):
+    """A diagnosis was interrupted and goes on: training noticed nothing."""
+
+    component: str
+    reason: str
+    step: int | None
+
+
 # --- SCOUT evidence ---------------------------------------------------------------
 
 
@@ -386,6 +395,7 @@ EVENT_TYPES: dict[str, type[Event]] = {
         TierReported,
         StepEnded,
         DetectorDisabled,
+        DetectorRestarted,
         CheckCompleted,
         VerdictIssued,
         IncidentClosed,

@@ -20,6 +20,7 @@ from harness.views.cards import VerdictCard, cards
 from harness.views.source import RunLog
 from vocab.events import (
     DetectorDisabled,
+    DetectorRestarted,
     FaultFailed,
     FaultHealed,
     FaultInjected,
@@ -187,6 +188,10 @@ def _disabled(event: DetectorDisabled) -> str:
     return f"{event.component} switched itself off: {event.reason}"
 
 
+def _restarted(event: DetectorRestarted) -> str:
+    return f"{event.component} {event.reason}"
+
+
 def _problem(event: Problem) -> str:
     fix = f" ({event.fix})" if event.fix else ""
     return f"PROBLEM  {event.component}: {event.message}{fix}"
@@ -210,6 +215,7 @@ _TELL: dict[type, Callable[..., str]] = {
     FaultHealed: _healed,
     FaultFailed: _failed,
     DetectorDisabled: _disabled,
+    DetectorRestarted: _restarted,
     Problem: _problem,
     ProcessExited: _exited,
     IncidentClosed: _closed,

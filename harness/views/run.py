@@ -28,7 +28,7 @@ from harness.views.tail import TailRow, tail
 from harness.views.timeline import Timeline, timeline
 from harness.views.timing import TimingGrid, timing
 from harness.views.truth import TruthView, truth
-from vocab.events import DetectorDisabled, PhaseChanged, Problem
+from vocab.events import DetectorDisabled, DetectorRestarted, PhaseChanged, Problem
 
 OUTCOME_WORDS = {
     Outcome.PASS: "pass: found what was expected",
@@ -231,6 +231,9 @@ def _notices(facts: RunFacts) -> tuple[Notice, ...]:
             where = "" if event.step is None else f" at step {event.step}"
             message = f"switched itself off{where}: {event.reason}"
             found.append((event.component, message, ""))
+        elif isinstance(event, DetectorRestarted):
+            where = "" if event.step is None else f" at step {event.step}"
+            found.append((event.component, f"{event.reason}{where}", ""))
     for line in facts.unreadable:
         message = f"line at byte {line.offset} is unreadable: {line.error}"
         found.append((line.file, message, "The other lines are shown."))

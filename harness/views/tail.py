@@ -99,6 +99,7 @@ _LINES: dict[type[ev.Event], Callable[[Any], str]] = {
         f"loss {wording.number(e.loss)}"
     ),
     ev.DetectorDisabled: lambda e: f"{e.component} switched itself off: {e.reason}",
+    ev.DetectorRestarted: lambda e: f"{e.component}: {e.reason}",
     ev.CheckCompleted: _check,
     ev.VerdictIssued: lambda e: f"{e.verdict.state.value}: {e.verdict.reason}",
     ev.IncidentClosed: lambda e: f"{e.verdict_id} closed: {e.why}",

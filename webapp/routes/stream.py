@@ -40,6 +40,7 @@ TOPICS: dict[type[ev.Event], tuple[str, ...]] = {
     ev.VerdictIssued: ("verdict", "timeline", "progress"),
     ev.IncidentClosed: ("verdict", "timeline"),
     ev.DetectorDisabled: ("verdict", "notices"),
+    ev.DetectorRestarted: ("notices",),
     ev.Problem: ("notices",),
     ev.ObserverReady: ("observers",),
     ev.ObserverHeartbeat: ("observers",),
