@@ -19,7 +19,6 @@ from vocab.events import (
     FaultTriggered,
     Stamped,
 )
-from vocab.names import rank_name
 
 
 def fault_results(
@@ -46,7 +45,7 @@ def _result(
     cured = healed.event if healed is not None else None
     assert struck is None or isinstance(struck, FaultInjected)
     assert cured is None or isinstance(cured, FaultHealed)
-    named = (rank_name(fault.rank),) if isinstance(fault, RankParameters) else ()
+    named = fault.targets if isinstance(fault, RankParameters) else ()
     return FaultResult(
         fault_id=fault_id,
         kind=fault.kind,

@@ -2,6 +2,7 @@
 
     processes   of a run of this folder that has no living harness
     shared files /dev/shm/faultyard-<run id>-*
+    CPU cgroups faultyard-<run id>-*      that a fault of such a run made
     tickets, drafts, control files      of such runs
 
 Called by every run before it starts and by `faultyard clean`. Results, events and logs
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from harness import processes, queue
 from harness.store import RunDirectory, Store, is_run_id
+from injectors.cpu_cgroup import groups_of
 
 SHARED = Path("/dev/shm")
 PREFIX = "faultyard-"
@@ -61,6 +63,12 @@ def tidy(run: RunDirectory) -> list[Removed]:
     for path in sorted(SHARED.glob(f"{PREFIX}{run.run_id}*")):
         _remove(path)
         removed.append(Removed(what=f"shared file {path}", run_id=run.run_id))
+    for path in groups_of(run.run_id):
+        try:
+            path.rmdir()
+        except OSError:  # a process is still in it: next time
+            continue
+        removed.append(Removed(what=f"CPU cgroup {path}", run_id=run.run_id))
     for path in sorted(run.control.glob("*")):
         _remove(path)
         removed.append(Removed(what=f"control file {path.name}", run_id=run.run_id))

@@ -65,6 +65,12 @@ class Workload(_Strict):
     vocab_size: int = Field(512, ge=16, le=262_144)
     seq_len: int = Field(32, ge=1, le=8192, description="tokens of a sequence")
     batch: int = Field(4, ge=1, le=4096, description="sequences a rank and step")
+    heavy_rank: int | None = Field(
+        None, ge=0, description="rank that gets more sequences by design; absent: none"
+    )
+    heavy_factor: int = Field(
+        4, ge=1, le=64, description="how many times the sequences the heavy rank gets"
+    )
     dropout: float = Field(0.1, ge=0, lt=1)
     lr: float = Field(1e-3, gt=0)
     step_pause_s: float = Field(
@@ -97,6 +103,10 @@ class Workload(_Strict):
     checkpoint_pause_s: float = Field(
         0.0, ge=0, le=600, description="idle seconds of a save, as slow storage takes"
     )
+
+    def batch_of(self, rank: int) -> int:
+        """Sequences of one rank and step."""
+        return self.batch * (self.heavy_factor if rank == self.heavy_rank else 1)
 
 
 class Symptom(_Strict):
@@ -265,6 +275,10 @@ def _cross_check(scenario: Scenario) -> Iterator[tuple[FieldPath, str, str, str]
     if width % heads:
         yield (("workload", "d_model"), "is no multiple of num_heads", str(width),
                f"multiples of {heads}")  # fmt: skip
+    heavy = scenario.workload.heavy_rank
+    if heavy is not None and heavy > last_rank:
+        yield (("workload", "heavy_rank"), "no such rank", str(heavy),
+               f"0..{last_rank}")  # fmt: skip
     seen: set[str] = set()
     for index, (fault_id, fault) in enumerate(scenario.named_faults()):
         here: FieldPath = ("faults", index)

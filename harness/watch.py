@@ -137,7 +137,8 @@ class Watch:
         match event:
             case FaultTriggered():
                 self._driver.on_triggered(event, now)
-            case StepEnded():
+            case StepEnded(step=step):
+                self._driver.on_step(stamped.source, step)
                 self._rule.on_progress(now)
                 if self._first_step_ns is None:
                     self._first_step_ns = stamped.t_ns

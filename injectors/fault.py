@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 from vocab.events import Change, Event
+from vocab.names import rank_name
 
 if TYPE_CHECKING:  # the CLI and the dashboard read parameters without torch
     import torch
@@ -57,6 +58,11 @@ class RankParameters(Parameters):
     probability: float | None = Field(
         None, gt=0, lt=1, description="chance per step; only for intermittent"
     )
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Names of what is struck, as events and pages show them."""
+        return (rank_name(self.rank),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +127,7 @@ class HostFault(Protocol):
 
     @property
     def duration_s(self) -> float:
-        """Seconds from inject to heal."""
+        """Seconds from inject to heal; `inf`: until the window's last step ended."""
 
     def inject(self) -> tuple[Change, ...]:
         """Strike or verify that the strike holds; return what changed, read back."""
@@ -132,7 +138,7 @@ class HostFault(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostContext:
-    """What a fault outside the ranks may use: signals and process states."""
+    """What a fault outside the ranks may use, from any thread."""
 
     send_signal: Callable[[int, int], None]  # (rank, signal number)
     process_state: Callable[[int], str]  # rank -> letter of /proc/<pid>/stat

@@ -1,10 +1,12 @@
 """Drives faults from outside the ranks: begun by a rank's trigger, ended by the clock.
 
-The harness hands over `FaultTriggered` events as it reads them and calls `tick`.
+The harness hands over `FaultTriggered` events and ended steps as it reads them, and
+calls `tick`. A fault that lasts `inf` seconds ends with the last step of its window.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -67,11 +69,24 @@ class HostDriver:
                 kind=driven.parameters.kind,
                 label=driven.fault.label,
                 color=driven.fault.color,
-                targets=(rank_name(driven.parameters.rank),),
+                targets=driven.parameters.targets,
                 step=event.step,
                 changes=changes,
             )
         )
+
+    def on_step(self, rank: str, step: int) -> None:
+        """A rank ended a step: heal what lasts no longer than that."""
+        for driven in self._faults.values():
+            last = driven.parameters.until_step
+            if (
+                driven.heal_at_s is not None
+                and math.isinf(driven.heal_at_s)
+                and rank == rank_name(driven.parameters.rank)
+                and last is not None
+                and step >= last
+            ):
+                self._heal(driven)
 
     def tick(self, now_s: float) -> None:
         """Heal what has lasted long enough."""
@@ -92,7 +107,7 @@ class HostDriver:
             FaultHealed(
                 fault_id=driven.fault_id,
                 kind=driven.parameters.kind,
-                targets=(rank_name(driven.parameters.rank),),
+                targets=driven.parameters.targets,
                 step=driven.step,
                 changes=healing.changes,
                 num_strikes=1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from injectors.contention_neighbour import BusyNeighbour, ContentionNeighbour
 from injectors.crash_exception import (
     CrashException,
     RaiseSelf,
@@ -25,10 +26,15 @@ from injectors.hang_skipped_collective import (
     SkippedCollective,
 )
 from injectors.null import Null, NullFault
+from injectors.observer_kill import KillObserver, ObserverKill
 from injectors.sdc_parameter import SdcParameter, SdcParameterFault
 from injectors.straggler_checkpoint import SlowSave, StragglerCheckpoint
+from injectors.straggler_collective import SlowCollective, StragglerCollective
 from injectors.straggler_compute import StragglerCompute, StragglerComputeFault
+from injectors.straggler_cpu_quota import CpuQuota, StragglerCpuQuota
 from injectors.straggler_input import SlowFetch, StragglerInput
+from injectors.straggler_throttle import DutyCycle, StragglerThrottle
+from injectors.trigger import TriggerAtStep
 
 FAULTS: dict[str, FaultKind] = {
     "null": FaultKind(
@@ -60,6 +66,30 @@ FAULTS: dict[str, FaultKind] = {
         proves="One rank writes its checkpoints slowly.",
         make_rank_fault=SlowSave,
         make_host_fault=no_host_fault,
+    ),
+    "straggler.collective": FaultKind(
+        parameters=StragglerCollective,
+        proves="One rank comes late to a collective, or holds it up inside.",
+        make_rank_fault=SlowCollective,
+        make_host_fault=no_host_fault,
+    ),
+    "straggler.throttle": FaultKind(
+        parameters=StragglerThrottle,
+        proves="One rank is stopped and let go in turns.",
+        make_rank_fault=TriggerAtStep,
+        make_host_fault=DutyCycle,
+    ),
+    "straggler.cpu_quota": FaultKind(
+        parameters=StragglerCpuQuota,
+        proves="A cgroup gives one rank less CPU time than it needs.",
+        make_rank_fault=CpuQuota,
+        make_host_fault=no_host_fault,
+    ),
+    "contention.neighbour": FaultKind(
+        parameters=ContentionNeighbour,
+        proves="Processes spin beside the job: nobody may be blamed.",
+        make_rank_fault=TriggerAtStep,
+        make_host_fault=BusyNeighbour,
     ),
     "hang.frozen": FaultKind(
         parameters=HangFrozen,
@@ -126,5 +156,11 @@ FAULTS: dict[str, FaultKind] = {
         proves="An exception that nobody catches ends one rank.",
         make_rank_fault=RaiseSelf,
         make_host_fault=RaiseSelfProof,
+    ),
+    "observer.kill": FaultKind(
+        parameters=ObserverKill,
+        proves="One rank's observer dies: training goes on, and nobody is blamed.",
+        make_rank_fault=KillObserver,
+        make_host_fault=no_host_fault,
     ),
 }

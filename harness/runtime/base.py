@@ -76,7 +76,7 @@ class ExecResult:
 
 
 class Runtime(Protocol):
-    """The life of one run's ranks; not for use by several threads at once."""
+    """The life of one run's ranks; only `signal` may be called from further threads."""
 
     def start(self, num_ranks: int) -> None:
         """Start all ranks, once; `poll` reports each.

@@ -148,8 +148,7 @@ def _row(
     status = known.get("status", "planned")
     if status in ("planned", "triggered") and is_final:
         status = "never fired"
-    rank = getattr(parameters, "rank", None)
-    planned_targets = () if rank is None else (rank_name(rank),)
+    planned_targets = tuple(getattr(parameters, "targets", ()))
     kind = known.get("kind") or (parameters.kind if parameters else fault_id)
     return FaultRow(
         fault_id=fault_id,

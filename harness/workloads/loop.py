@@ -79,7 +79,7 @@ def train(job: Job) -> None:
 
 
 def _batches(job: Job) -> Iterator[Batch]:
-    batches = loader(job.tokens, job.scenario.workload.batch)
+    batches = loader(job.tokens, job.scenario.workload.batch_of(job.rank))
     if job.handle is not None:
         batches = job.handle.watch_data(batches)
     return iter(batches)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from injectors.fault import HostContext
+from injectors.contention_neighbour import ContentionNeighbour
+from injectors.fault import HostContext, RankParameters
 from injectors.hang_frozen import HangFrozen
 from injectors.host_driver import HostDriver
 from injectors.null import Null
@@ -24,7 +25,7 @@ class Machine:
     states: dict[int, str] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
 
-    def driver(self, *faults: HangFrozen | Null) -> HostDriver:
+    def driver(self, *faults: RankParameters) -> HostDriver:
         context = HostContext(send_signal=self.signal, process_state=self.states.get)  # type: ignore[arg-type]
         named = [(f"fault-{index}", fault) for index, fault in enumerate(faults)]
         return HostDriver(named, context, self.events.append)
@@ -115,3 +116,27 @@ def test_faults_inside_ranks_and_strangers_are_ignored() -> None:
     driver.tick(1e9)
     driver.finish()
     assert machine.events == []
+
+
+def test_a_fault_without_duration_ends_with_the_last_step_of_its_window() -> None:
+    machine = Machine()
+    neighbour = ContentionNeighbour(
+        kind="contention.neighbour", at_step=2, until_step=5, num_processes=1
+    )
+    driver = machine.driver(neighbour)
+    trigger = FaultTriggered(fault_id="fault-0", kind="contention.neighbour", step=2)
+    driver.on_triggered(trigger, 0.0)
+    driver.tick(1e9)
+    driver.on_step("rank0", 4)
+    driver.on_step("rank3", 5)
+    assert names(machine) == ["FaultInjected"]
+    driver.on_step("rank0", 5)
+    driver.on_step("rank0", 6)
+    driver.finish()
+    assert names(machine) == ["FaultInjected", "FaultHealed"]
+    injected, healed = machine.events
+    assert isinstance(injected, FaultInjected)
+    assert isinstance(healed, FaultHealed)
+    assert injected.targets == healed.targets == ("host0",)
+    assert injected.changes[0].after == "1 that spin"
+    assert healed.changes[0].after == "none"
