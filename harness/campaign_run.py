@@ -10,7 +10,7 @@ takes it over instead of making it again.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from harness.campaign import Case, Plan
 from harness.campaign_journal import NOT_MEASURED, CaseResult, Journal
 from harness.errors import UnknownRun
 from harness.launch import follow, is_live, launch
-from harness.results import Outcome, Results
+from harness.results import IncidentResult, Outcome, Results
 from harness.store import RunDirectory, Store
 
 
@@ -79,7 +79,7 @@ def result_of(case: Case, run: RunDirectory) -> CaseResult:
         run_id=run.run_id,
         outcome=results.outcome if results else Outcome.INFRASTRUCTURE,
         reason=results.reason if results else "the run was killed before its check",
-        num_expected=len(incidents) or len(case.scenario.expect),
+        num_expected=_num_promised(case, incidents),
         num_found=sum(item.found for item in incidents),
         num_false_blames=_false_blames(results),
         latencies_s=tuple(
@@ -95,6 +95,13 @@ def eta_s(finished: Iterable[CaseResult], num_left: int) -> float | None:
     """Seconds that the rest will take, by the median of what was timed."""
     walls = [item.wall_s for item in finished if item.wall_s is not None]
     return statistics.median(walls) * num_left if walls else None
+
+
+def _num_promised(case: Case, incidents: Sequence[IncidentResult]) -> int:
+    """Incidents to find; what lies outside the coverage counts once it is found."""
+    if incidents:
+        return sum(item.found or item.is_missed for item in incidents)
+    return sum(not item.outside_coverage for item in case.scenario.expect)
 
 
 def _false_blames(results: Results | None) -> int:

@@ -149,7 +149,7 @@ def _judge(
     spared = [
         f"{item.fault_id}: {item.problem}" for item in faults if not item.injected
     ]
-    missed = [_missing(item) for item in found.incidents if not item.found]
+    missed = [_missing(item) for item in found.incidents if item.is_missed]
     wrong = [f"{_who(extra)}: {extra.reason}" for extra in found.extras]
     if symptom is not None and not symptom.as_expected:
         wrong.append(f"symptom {symptom.observed}, expected {symptom.expected}")
@@ -163,7 +163,7 @@ def _judge(
         return Outcome.FAIL, _some([*wrong, *missed])
     if doubts:
         return Outcome.INCONCLUSIVE, _some([*missed, *doubts])
-    told = _some([_found(item) for item in found.incidents])
+    told = _some([_found(item) for item in found.incidents if item.found])
     return Outcome.PASS, told or "nobody was blamed, as expected"
 
 
@@ -202,6 +202,7 @@ def _incident(
         found_step=verdict.step if verdict else None,
         latency_s=latency_s,
         latency_steps=latency_steps,
+        outside_coverage=expected.outside_coverage,
     )
 
 

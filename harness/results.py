@@ -68,6 +68,12 @@ class IncidentResult:
     found_step: int | None
     latency_s: float | None  # injection to verdict; None: not measured
     latency_steps: int | None
+    outside_coverage: bool = False  # need not be found
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether a verdict that was promised did not come."""
+        return not self.found and not self.outside_coverage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -135,6 +135,11 @@ class Expectation(_Strict):
     links: tuple[str, ...] = Field((), description="exactly these links are blamed")
     from_step: int = Field(ge=1, description="no verdict may come before this step")
     by_step: int = Field(ge=1, description="the verdict must stand by this step")
+    outside_coverage: bool = Field(
+        False,
+        description="the contract does not promise this verdict: it may come or not, "
+        "and nobody else may be blamed",
+    )
 
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ class ExpectedRow:
     from_step: int
     by_step: int
     text: str
-    status: str  # awaited, found, missed, not judged
+    status: str  # awaited, found, missed, not promised, not judged
     verdict_id: str
     found_step: int | None
     latency_s: float | None
@@ -208,7 +208,11 @@ def _judged(item: IncidentResult) -> ExpectedRow:
         text=_expectation(
             item.kind, item.state, item.targets, item.from_step, item.by_step
         ),
-        status="found" if item.found else "missed",
+        status="found"
+        if item.found
+        else "missed"
+        if item.is_missed
+        else "not promised",
         verdict_id=item.verdict_id or "",
         found_step=item.found_step,
         latency_s=item.latency_s,

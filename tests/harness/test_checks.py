@@ -51,6 +51,28 @@ def test_a_culprit_found_in_its_window_passes() -> None:
     assert fault.changes == ("w[0] bit 21: 0x0 -> 0x1",)
 
 
+OUTSIDE = {**EXPECT_SDC, "outside_coverage": True}
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "outcome"),
+    [
+        ((), Outcome.PASS),
+        ((verdict("sdc", 2, step=6),), Outcome.PASS),
+        ((verdict("sdc", 1, step=6),), Outcome.FAIL),
+        ((verdict("sdc", 2, step=6), verdict("sdc", 1, name="v2")), Outcome.FAIL),
+        ((verdict("straggler", 2, step=6),), Outcome.FAIL),
+    ],
+)
+def test_outside_the_coverage_nobody_must_be_found_and_nobody_wrong_blamed(
+    verdicts: Any, outcome: Outcome
+) -> None:
+    results = score(scenario([SDC], [OUTSIDE]), struck(*verdicts).events, FINISHED)
+    assert results.outcome is outcome
+    [incident] = results.incidents
+    assert not incident.is_missed
+
+
 def test_a_clean_run_without_verdict_passes() -> None:
     results = clean_run(healthy())
     assert results.outcome is Outcome.PASS
