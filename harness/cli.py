@@ -22,6 +22,7 @@ from harness.commands.bench import bench, schema
 from harness.commands.campaign import campaign
 from harness.commands.demo import demo
 from harness.commands.doctor import doctor
+from harness.commands.kills import kills
 from harness.commands.listing import list_all
 from harness.commands.report import report
 from harness.commands.run import run
@@ -56,6 +57,7 @@ def make_app() -> typer.Typer:
     app.command("show")(show)
     app.command("run")(run)
     app.command("campaign")(campaign)
+    app.command("kills")(kills)
     app.command("serve")(serve)
     app.command("report")(report)
     app.add_typer(make_analyze(), name="analyze")
