@@ -14,7 +14,7 @@ from markupsafe import Markup
 from harness import palette
 from harness.figures.catalogue import FIGURES
 from harness.reports import svg
-from harness.views import evidence, timing, wording
+from harness.views import coverage, evidence, timing, wording
 from harness.views.run import RunView
 
 HERE = Path(__file__).resolve().parent
@@ -47,6 +47,7 @@ def environment_of(*folders: Path) -> jinja2.Environment:
         incident=wording.incident,
         notable_checks=evidence.notable,
         notable_timings=timing.notable,
+        coverage_of=coverage.build,
     )
     return found
 

@@ -30,7 +30,7 @@ MAKERS = {
 }
 WIDTHS = (400, 1280, 2560)
 # The other pages are this run page with other contents.
-EVERY_WIDTH = ("scenarios", "launch", "runs", "error", "report", "run-sdc")
+EVERY_WIDTH = ("scenarios", "launch", "runs", "coverage", "error", "report", "run-sdc")
 NUM_COLUMNS = (
     "(document.querySelector('#chart-evidence-0')?.data ?? [])[0]?.x.length ?? 0"
 )
@@ -189,6 +189,7 @@ def test_every_page_fits_every_width_in_both_themes(
         "scenarios": f"{server.url}/scenarios",
         "launch": f"{server.url}/launch?scenario=sdc-parameter",
         "runs": f"{server.url}/runs",
+        "coverage": f"{server.url}/coverage",
         "error": f"{server.url}/runs/nothing",
         "report": report.as_uri(),
         **{

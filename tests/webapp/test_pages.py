@@ -218,6 +218,7 @@ def test_openapi_describes_every_twin(client: TestClient) -> None:
     paths = client.get("/openapi.json").json()["paths"]
     assert {
         "/scenarios.json",
+        "/coverage.json",
         "/runs.json",
         "/runs/{run_id}.json",
         "/launch.json",

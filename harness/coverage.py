@@ -1,0 +1,224 @@
+"""The coverage contract: which faults are found, leave a residue, or lie outside.
+
+One literal table, kind x lifetime x surface (SCOUT sec. 11 "Replay coverage" and
+"Diagnosis scope"). Every cell names the scenarios that show it or a stated reason.
+`tests` hold it against the registry and the scenarios' expectations; the dashboard and
+the report print it. It decides nothing about a run.
+
+    localizable  the culprit is named
+    residue      the fault is over, and named by the wrong values that it left behind
+    outside      not promised: it need not be found, and nobody wrong may be blamed
+    control      nothing is wrong with any rank: nobody may be blamed
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Grade(StrEnum):
+    """What the contract promises for one cell."""
+
+    LOCALIZABLE = "localizable"
+    RESIDUE = "residue"
+    OUTSIDE = "outside"
+    CONTROL = "control"
+
+
+LIFETIMES = ("one-shot", "intermittent", "persistent")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One promise; `scenarios` or `reason` is there, often both."""
+
+    kind: str
+    surface: str
+    lifetime: str
+    grade: Grade
+    scenarios: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def _cells(
+    kind: str, surface: str, **by_lifetime: tuple[Grade, tuple[str, ...], str]
+) -> tuple[Cell, ...]:
+    return tuple(
+        Cell(
+            kind=kind,
+            surface=surface,
+            lifetime=name.replace("_", "-"),
+            grade=grade,
+            scenarios=scenarios,
+            reason=reason,
+        )
+        for name, (grade, scenarios, reason) in by_lifetime.items()
+    )
+
+
+_FOUND, _RESIDUE, _OUTSIDE, _CONTROL = Grade
+
+_TWO_CHECKS = "a straggler needs two checks (SCOUT sec. 10.2); one slow step is none"
+_IF_MET = "as persistent, once two checks meet it; between them it is not seen"
+_NO_THIRD = "two replicas disagree: which one is at fault is unknown (SCOUT sec. 5.2)"
+_ONE_GROUP = "one group has no other to compare with (SCOUT sec. 6.1.2, 11)"
+_QUIET = "every injection but the fault: a detector must not see the injector"
+
+COVERAGE: tuple[Cell, ...] = (
+    *_cells(
+        "sdc.parameter",
+        "parameter",
+        one_shot=(_RESIDUE, ("sdc-parameter-residue",),
+                  "the flip stays in the weights until it is overwritten"),
+        intermittent=(_FOUND, ("sdc-parameter-intermittent",), ""),
+        persistent=(_FOUND, ("sdc-parameter", "sdc-parameter-sign",
+                             "sdc-parameter-near-invisible", "sdc-two-incidents"), ""),
+    ),
+    *_cells(
+        "sdc.parameter",
+        "parameter of one of two replicas",
+        persistent=(_OUTSIDE, ("sdc-two-replicas",), _NO_THIRD),
+    ),
+    *_cells(
+        "straggler.compute",
+        "forward pass",
+        one_shot=(_OUTSIDE, (), _TWO_CHECKS),
+        intermittent=(_FOUND, (), _IF_MET),
+        persistent=(_FOUND, ("straggler-forward",), ""),
+    ),
+    *_cells(
+        "straggler.compute",
+        "backward pass",
+        one_shot=(_OUTSIDE, (), _TWO_CHECKS),
+        intermittent=(_FOUND, (), _IF_MET),
+        persistent=(_FOUND, ("straggler-backward",), ""),
+    ),
+    *_cells(
+        "straggler.input",
+        "batches",
+        one_shot=(_OUTSIDE, (), _TWO_CHECKS),
+        intermittent=(_FOUND, (), "sums over all fetches between two checks"),
+        persistent=(_FOUND, ("straggler-input",), ""),
+    ),
+    *_cells(
+        "straggler.checkpoint",
+        "checkpoints",
+        one_shot=(_OUTSIDE, (), _TWO_CHECKS),
+        intermittent=(_FOUND, (), "sums over all saves between two checks"),
+        persistent=(_FOUND, ("straggler-checkpoint",), ""),
+    ),
+    *_cells(
+        "straggler.collective",
+        "entry of a collective",
+        one_shot=(_OUTSIDE, (), _TWO_CHECKS),
+        intermittent=(_FOUND, (), "sums over all steps between two checks"),
+        persistent=(_FOUND, ("straggler-collective-entry",), ""),
+    ),
+    *_cells(
+        "straggler.collective",
+        "inside the only group",
+        one_shot=(_OUTSIDE, (), _ONE_GROUP),
+        intermittent=(_OUTSIDE, (), _ONE_GROUP),
+        persistent=(_OUTSIDE, ("straggler-collective-inside",), _ONE_GROUP),
+    ),
+    *_cells(
+        "straggler.throttle",
+        "whole process, running less at a time than a replayed pass takes",
+        persistent=(_FOUND, ("straggler-throttle",), ""),
+    ),
+    *_cells(
+        "straggler.throttle",
+        "whole process, stopped more seldom than every replayed pass",
+        persistent=(_OUTSIDE, (), "the shortest of a check's variants escapes it"),
+    ),
+    *_cells(
+        "straggler.cpu_quota",
+        "whole process",
+        one_shot=(_OUTSIDE, (), _TWO_CHECKS),
+        intermittent=(_FOUND, (), _IF_MET),
+        persistent=(_FOUND, ("straggler-cpu-quota",), "by the cgroup's throttled time"),
+    ),
+    *_cells(
+        "contention.neighbour",
+        "CPUs of the machine",
+        persistent=(_CONTROL, ("control-busy-neighbour",),
+                    "run-queue wait is not charged"),
+    ),
+    *_cells(
+        "null",
+        "nothing",
+        one_shot=(_CONTROL, (), _QUIET),
+        intermittent=(_CONTROL, (), _QUIET),
+        persistent=(_CONTROL, ("null",), ""),
+    ),
+    *_cells(
+        "hang.frozen",
+        "forward pass",
+        one_shot=(_FOUND, ("hang-frozen-forward",), ""),
+    ),
+    *_cells(
+        "hang.frozen",
+        "backward pass",
+        one_shot=(_FOUND, ("hang-frozen-backward",), ""),
+    ),
+    *_cells(
+        "hang.frozen",
+        "optimizer update",
+        one_shot=(_FOUND, ("hang-frozen-optimizer",), ""),
+    ),
+    *_cells(
+        "hang.backward",
+        "backward pass",
+        one_shot=(_FOUND, ("hang-backward",), ""),
+    ),
+    *_cells("hang.deadlock", "forward pass",
+            one_shot=(_FOUND, ("hang-deadlock",), "")),
+    *_cells("hang.input", "batches", one_shot=(_FOUND, ("hang-input",), "")),
+    *_cells(
+        "hang.skipped_collective",
+        "order of collectives",
+        one_shot=(_FOUND, ("hang-skipped-collective", "hang-restart"), ""),
+    ),
+    *_cells(
+        "hang.extra_collective",
+        "order of collectives",
+        one_shot=(_FOUND, ("hang-extra-collective",), ""),
+    ),
+    *_cells(
+        "hang.mismatched_collective",
+        "fingerprint of a collective",
+        one_shot=(_FOUND, ("hang-mismatch-dtype", "hang-mismatch-dtype-abort",
+                           "hang-mismatch-op", "hang-mismatch-reduction",
+                           "hang-mismatch-root", "hang-mismatch-shape"), ""),
+    ),
+    *_cells(
+        "hang.equal_progress",
+        "transport of the only group",
+        one_shot=(_OUTSIDE, ("hang-equal-progress",),
+                  "all ranks stand at one place: the group is told, no rank of it"),
+    ),
+    *_cells("crash.exit", "process", one_shot=(_FOUND, ("crash-exit",), "")),
+    *_cells("crash.exception", "process",
+            one_shot=(_FOUND, ("crash-exception",), "")),
+    *_cells("crash.signal", "process", one_shot=(_FOUND, ("crash-signal",), "")),
+    *_cells("crash.signal", "process and observer, as a dead host",
+            one_shot=(_FOUND, ("crash-host",), "told as a silent host")),
+    *_cells("observer.kill", "observer",
+            one_shot=(_CONTROL, ("observer-killed",), "it is started again")),
+)  # fmt: skip
+
+
+def cells_of(kind: str) -> tuple[Cell, ...]:
+    """The promises for one kind of fault, in table order."""
+    return tuple(cell for cell in COVERAGE if cell.kind == kind)
+
+
+ALWAYS_OUTSIDE = (
+    "A wrong value that a majority of replicas shares is their reference "
+    "(SCOUT sec. 5.2).",
+    "A slowdown of all ranks alike has no peer to be compared with (SCOUT sec. 11).",
+    "What lies outside the replayed layers, values, shapes and paths is not seen until "
+    "a check comes to it (SCOUT sec. 11).",
+)
+"""Limits of comparison itself, whatever the fault."""
