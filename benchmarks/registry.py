@@ -9,11 +9,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import observer, overhead, progress, signature
+from benchmarks import cost, observer, overhead, progress, signature
 from benchmarks import run as run_time
 from benchmarks.claim import Claim
 
 BENCHMARKS: dict[str, Callable[[], Iterator[Claim]]] = {
+    "cost": cost.claims,
     "observer": observer.claims,
     "overhead": overhead.claims,
     "progress": progress.claims,
