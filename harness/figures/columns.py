@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Protocol
 
-from harness.figures.style import axis, band_label, layout
+from harness.figures.style import Figure, axis, band_label, layout
 from harness.palette import Theme
 from harness.views.timeline import Band
 
@@ -29,6 +29,22 @@ class Column(Protocol):
     @property
     def step(self) -> int:
         """Step of the check."""
+
+
+class Grid(Protocol):
+    """What both kinds of heatmap have: a letter for each rank and column."""
+
+    @property
+    def ranks(self) -> Sequence[str]:
+        """Names of the rows."""
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """One for each check and surface."""
+
+    @property
+    def cells(self) -> Sequence[str]:
+        """A string a rank, a letter a column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,3 +204,49 @@ def _is_inside(span: CheckSpan, band: Band) -> bool:
         return False
     after = band.to_step is not None and span.step > band.to_step
     return span.step >= band.from_step and not after
+
+
+def grid_figure(
+    theme: Theme,
+    grid: Grid | None,
+    cells: Callable[[], dict[str, Any]],
+    marks: Sequence[tuple[str, str, str, str]],
+    bands: Sequence[Band],
+) -> Figure:
+    """One group's picture: `cells`, `marks` over them; empty where `grid` is None."""
+    if grid is None:
+        return {"data": [], "layout": grid_layout(theme, (), 0, [], ())}
+    found = spans(grid.columns)
+    return {
+        "data": [cells(), *mark_traces(grid.ranks, grid.cells, found, marks)],
+        "layout": grid_layout(theme, grid.ranks, len(grid.columns), found, bands),
+    }
+
+
+def cell_trace(
+    grid: Grid,
+    values: list[list[Any]],
+    hover: Callable[[int, int], str],
+    *,
+    limits: tuple[float, float],
+    colorscale: list[list[Any]],
+) -> dict[str, Any]:
+    """The heatmap of a grid: a value and a hover text for each (row, column)."""
+    numbers = range(len(grid.columns))
+    return {
+        "type": "heatmap",
+        "name": "cells",
+        "x": list(numbers),
+        "y": list(grid.ranks),
+        "z": values,
+        "zmin": limits[0],
+        "zmax": limits[1],
+        "colorscale": colorscale,
+        "showscale": False,
+        "xgap": gap(len(grid.columns)),
+        "ygap": 2,
+        "text": [
+            [hover(row, number) for number in numbers] for row in range(len(grid.ranks))
+        ],
+        "hovertemplate": "%{text}<extra></extra>",
+    }

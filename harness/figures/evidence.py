@@ -28,19 +28,14 @@ _FILLS = ("cell-agree", "cell-outlier", "cell-undecided", "cell-missing", "cell-
 
 def figure(view: RunView, theme: Theme, group: int = 0) -> style.Figure:
     """The picture of the group-th grid; an empty one while there is no evidence."""
-    if group >= len(view.evidence):
-        return {"data": [], "layout": columns.grid_layout(theme, (), 0, [], ())}
-    grid = view.evidence[group]
-    spans = columns.spans(grid.columns)
-    return {
-        "data": [
-            _cells(grid, theme),
-            *columns.mark_traces(grid.ranks, grid.cells, spans, _marks(theme)),
-        ],
-        "layout": columns.grid_layout(
-            theme, grid.ranks, len(grid.columns), spans, view.timeline.bands
-        ),
-    }
+    grid = view.evidence[group] if group < len(view.evidence) else None
+    return columns.grid_figure(
+        theme,
+        grid,
+        lambda: _cells(view.evidence[group], theme),
+        _marks(theme),
+        view.timeline.bands,
+    )
 
 
 def colorscale(fills: tuple[str, ...], theme: Theme) -> list[list[Any]]:
@@ -53,24 +48,13 @@ def colorscale(fills: tuple[str, ...], theme: Theme) -> list[list[Any]]:
 
 
 def _cells(grid: ev.EvidenceGrid, theme: Theme) -> dict[str, Any]:
-    return {
-        "type": "heatmap",
-        "name": "cells",
-        "x": list(range(len(grid.columns))),
-        "y": list(grid.ranks),
-        "z": [[_LEVELS[char] for char in row] for row in grid.cells],
-        "zmin": -0.5,
-        "zmax": 4.5,
-        "colorscale": colorscale(_FILLS, theme),
-        "showscale": False,
-        "xgap": columns.gap(len(grid.columns)),
-        "ygap": 2,
-        "text": [
-            [_hover(grid, row, column) for column in range(len(grid.columns))]
-            for row in range(len(grid.ranks))
-        ],
-        "hovertemplate": "%{text}<extra></extra>",
-    }
+    return columns.cell_trace(
+        grid,
+        [[_LEVELS[char] for char in row] for row in grid.cells],
+        lambda row, number: _hover(grid, row, number),
+        limits=(-0.5, 4.5),
+        colorscale=colorscale(_FILLS, theme),
+    )
 
 
 def _hover(grid: ev.EvidenceGrid, row: int, number: int) -> str:

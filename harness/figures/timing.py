@@ -17,19 +17,14 @@ from harness.views.run import RunView
 
 def figure(view: RunView, theme: Theme, group: int = 0) -> style.Figure:
     """The picture of the group-th grid; an empty one while there is no evidence."""
-    if group >= len(view.timing):
-        return {"data": [], "layout": columns.grid_layout(theme, (), 0, [], ())}
-    grid = view.timing[group]
-    spans = columns.spans(grid.columns)
-    return {
-        "data": [
-            _cells(grid, theme),
-            *columns.mark_traces(grid.ranks, grid.cells, spans, _marks(theme)),
-        ],
-        "layout": columns.grid_layout(
-            theme, grid.ranks, len(grid.columns), spans, view.timeline.bands
-        ),
-    }
+    grid = view.timing[group] if group < len(view.timing) else None
+    return columns.grid_figure(
+        theme,
+        grid,
+        lambda: _cells(view.timing[group], theme),
+        _marks(theme),
+        view.timeline.bands,
+    )
 
 
 def share(value: float | None, column: tm.TimingColumn) -> float | None:
@@ -45,31 +40,18 @@ def share(value: float | None, column: tm.TimingColumn) -> float | None:
 
 
 def _cells(grid: tm.TimingGrid, theme: Theme) -> dict[str, Any]:
-    return {
-        "type": "heatmap",
-        "name": "cells",
-        "x": list(range(len(grid.columns))),
-        "y": list(grid.ranks),
-        "z": [
-            [share(s, column) for s, column in zip(row, grid.columns, strict=True)]
-            for row in grid.charged_s
-        ],
-        "zmin": -1.0,
-        "zmax": 1.0,
-        "colorscale": [
-            [0.0, theme["cell-fast"]],
-            [0.5, theme["cell-agree"]],
-            [1.0, theme["cell-slow"]],
-        ],
-        "showscale": False,
-        "xgap": columns.gap(len(grid.columns)),
-        "ygap": 2,
-        "text": [
-            [_hover(grid, row, column) for column in range(len(grid.columns))]
-            for row in range(len(grid.ranks))
-        ],
-        "hovertemplate": "%{text}<extra></extra>",
-    }
+    shares = [
+        [share(s, column) for s, column in zip(row, grid.columns, strict=True)]
+        for row in grid.charged_s
+    ]
+    fills = ((0.0, "cell-fast"), (0.5, "cell-agree"), (1.0, "cell-slow"))
+    return columns.cell_trace(
+        grid,
+        shares,
+        lambda row, number: _hover(grid, row, number),
+        limits=(-1.0, 1.0),
+        colorscale=[[at, theme[name]] for at, name in fills],
+    )
 
 
 def _hover(grid: tm.TimingGrid, row: int, number: int) -> str:
