@@ -78,6 +78,8 @@ COVERAGE: tuple[Cell, ...] = (
     *_cells(
         "sdc.parameter",
         "parameter of one of two replicas",
+        one_shot=(_OUTSIDE, (), _NO_THIRD),
+        intermittent=(_OUTSIDE, (), _NO_THIRD),
         persistent=(_OUTSIDE, ("sdc-two-replicas",), _NO_THIRD),
     ),
     *_cells(

@@ -13,6 +13,8 @@ import pytest
 from harness import leftovers, queue
 from harness.processes import MARK, ROOT_MARK, marked
 from harness.store import RunDirectory
+from injectors.cpu_cgroup import controller
+from injectors.errors import CannotInject
 from tests.run_builder import clean_run
 
 DEAD = "20261130-221500-clean-dead"
@@ -147,3 +149,32 @@ def test_a_folder_that_is_not_there_has_nothing_to_remove(
 ) -> None:
     assert leftovers.sweep(root) == []
     assert not root.exists()
+
+
+def _cpu_folder() -> Path | None:
+    try:
+        folder = controller().folder
+    except CannotInject:
+        return None
+    return folder if os.access(folder, os.W_OK) else None
+
+
+@pytest.mark.skipif(_cpu_folder() is None, reason="no CPU cgroup that we may write")
+def test_a_cpu_cgroup_of_a_dead_run_is_removed_and_no_other(tmp_path: Path) -> None:
+    folder = _cpu_folder()
+    assert folder is not None
+    run = clean_run(tmp_path)
+    ours = folder / f"faultyard-{run.run_id}-rank1"
+    other = folder / f"faultyard-{run.run_id[:-4]}ffff-rank1"
+    ours.mkdir()
+    other.mkdir()
+    try:
+        found = leftovers.sweep(tmp_path)
+        assert [item.what for item in found] == [f"CPU cgroup {ours}"]
+        assert not ours.exists()
+        assert other.exists()
+        assert leftovers.sweep(tmp_path) == []
+    finally:
+        other.rmdir()
+        if ours.exists():
+            ours.rmdir()

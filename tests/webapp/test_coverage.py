@@ -20,7 +20,7 @@ def test_page_and_twin_have_every_fault_and_every_scenario(client: TestClient) -
     assert 'href="/coverage" aria-current="page"' in page
     for cell in COVERAGE:
         for name in cell.scenarios:
-            assert f'href="/launch?scenario={name}"' in page
+            assert f'href="/launch?scenario={name}">{name}</a>' in page
     for limit in twin["always_outside"]:
         assert limit in page
 
