@@ -17,3 +17,7 @@ class ReportError(ValueError):
 
 class CalibrationError(ValueError):
     """No sensitivity can be had: too few samples, or none for this fabric and load."""
+
+
+class SimulationError(ValueError):
+    """A simulation that cannot be: a field is out of range or contradicts another."""
