@@ -231,3 +231,27 @@ def test_verdicts_follow_a_permutation_of_the_peers(order: list[int]) -> None:
     shuffled = tuple(values[i] for i in order)
     (verdict,) = verdicts(run([check(0, values=shuffled, walls=(0.003,) * 5)]))
     assert verdict.blamed == (f"rank{order.index(2)}",)
+
+
+def loop_check(index: int, item: TimingEvidence) -> CheckCompleted:
+    return replace(check(index), timings=(item,))
+
+
+def test_a_rank_that_is_late_to_collectives_is_named_by_its_own_loop() -> None:
+    late = timing("loop.blocked", None, (0.0, 0.0, 0.0, 0.5))
+    (verdict,) = verdicts(run([loop_check(i, late) for i in range(3)]))
+    assert (verdict.blamed, verdict.phase, verdict.layer) == (("rank3",), "loop", None)
+    assert "its own loop, where no peer makes it wait" in verdict.reason
+    assert verdict.confirmations is not None
+    assert verdict.confirmations.seen == 2
+
+
+def test_run_queue_wait_is_a_straggler_only_where_a_quota_made_it() -> None:
+    crowded = replace(
+        timing("hidden.forward", "blocks.0", (0.005, 0.3, 0.005, 0.005)),
+        run_wait_s=(0.0, 0.295, 0.0, 0.0),
+    )
+    held = replace(crowded, throttled_s=(0.0, 0.29, 0.0, 0.0))
+    assert verdicts(run([loop_check(i, crowded) for i in range(3)])) == []
+    (verdict,) = verdicts(run([loop_check(i, held) for i in range(3)]))
+    assert verdict.blamed == ("rank1",)
