@@ -30,6 +30,7 @@ from harness.commands.serve import serve
 from harness.commands.show import show
 from harness.commands.terminal import complain
 from harness.commands.upkeep import cancel, clean, reindex
+from harness.commands.verify import verify
 from harness.errors import (
     InfrastructureError,
     ScenarioError,
@@ -61,6 +62,7 @@ def make_app() -> typer.Typer:
     app.command("serve")(serve)
     app.command("report")(report)
     app.add_typer(make_analyze(), name="analyze")
+    app.command("verify")(verify)
     app.command("cancel")(cancel)
     app.command("doctor")(doctor)
     app.command("clean")(clean)
