@@ -1,4 +1,4 @@
-"""`faultyard analyze`: evidence that was brought along, through the same classifier."""
+"""`faultyard analyze`: evidence, brought along or stored, through the same deciders."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+import typer.core
 
 from harness.commands.options import DEFAULT_RUNS, AsJson
+from harness.commands.reanalyze import reanalyze
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,16 +21,30 @@ if TYPE_CHECKING:
     from scout.flight_recorder import GroupFinding
 
 DEFAULT_SILENCE_S = 30.0
+RUN = "run"
+
+
+class RunByDefault(typer.core.TyperGroup):
+    """`analyze RUN` is `analyze run RUN`: a first word that is no command is a run."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the name of the command for runs in front of what names none."""
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            args = [RUN, *args]
+        return super().parse_args(ctx, args)
 
 
 def make_analyze() -> typer.Typer:
-    """The group of `analyze` commands; its evidence is no run of ours."""
+    """The group of `analyze` commands; a first word that is none of them is a run."""
     app = typer.Typer(
-        help="Name who stopped first, from evidence of a job that ran elsewhere.",
+        cls=RunByDefault,
+        help="Decide again on evidence: `analyze RUN --kappa ...` on a run's own, "
+        "`analyze flight-recorder DIR` on that of a job that ran elsewhere.",
         no_args_is_help=True,
     )
     app.callback()(lambda: None)  # keeps a single command's name on the command line
     app.command("flight-recorder")(flight_recorder)
+    app.command(RUN)(reanalyze)
     return app
 
 
