@@ -74,6 +74,14 @@ def test_what_was_not_logged_is_not_wrong() -> None:
     assert seen(logged(None, None, None, None)) == Symptom(what="none")
 
 
+def test_wrong_numbers_of_a_whole_job_say_more_than_a_slow_step() -> None:
+    play = logged(3.0, 3.0, 6.0, 3.0)
+    slow = ev.StepEnded(step=STEPS, duration_s=60.0, loss=None)
+    assert seen(play.add("rank1", slow)) == Symptom(
+        what="completes_wrongly", ranks=(2,)
+    )
+
+
 @pytest.mark.parametrize(
     ("expected", "fits"),
     [
