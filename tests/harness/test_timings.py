@@ -1,0 +1,57 @@
+"""Timings of a job that ran elsewhere: only peers of one stage are compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.errors import ScenarioError
+from harness.timings import COLUMNS, Table, decide, read, tradeoff
+from scout.config import ScoutConfig
+
+CONFIG = ScoutConfig()
+
+
+def written(folder: Path, slow_steps: tuple[int, ...], stage_s: float = 0.1) -> Table:
+    """4 dp ranks, 2 stages, 6 steps; stage 1 is slower; rank 2 of stage 0 at steps."""
+    lines = [",".join(COLUMNS)]
+    for step in range(6):
+        for rank in range(4):
+            first = 0.9 if rank == 2 and step in slow_steps else 0.1 + rank / 1000
+            lines.append(f"{step},{rank},0,0,forward,{first}")
+            lines.append(f"{step},{rank},1,0,forward,{stage_s + rank / 1000}")
+    path = folder / "timings.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return read(path)
+
+
+def test_a_slower_pipeline_stage_blames_nobody(tmp_path: Path) -> None:
+    assert decide(written(tmp_path, (), stage_s=3.0), CONFIG) == ((), 0)
+
+
+def test_one_slow_step_is_not_confirmed_and_two_are(tmp_path: Path) -> None:
+    assert decide(written(tmp_path, (3,)), CONFIG) == ((), 1)
+    [found], num_raw = decide(written(tmp_path, (3, 4)), CONFIG)
+    assert (found.dp_rank, found.stage, found.steps) == (2, 0, (3, 4))
+    assert num_raw == 2
+
+
+def test_a_larger_kappa_never_marks_more(tmp_path: Path) -> None:
+    rows = tradeoff(written(tmp_path, (3, 4)), CONFIG)
+    counts = [row.num_raw for row in rows]
+    assert counts == sorted(counts, reverse=True)
+    assert rows[0].num_confirmed == 1
+
+
+def test_a_bad_cell_names_line_column_value_and_what_is_allowed(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(",".join(COLUMNS) + "\n1,x,0,0,forward,nan\n")
+    with pytest.raises(ScenarioError) as caught:
+        read(path)
+    first, second = caught.value.flaws
+    assert (first.line, first.field, first.value) == (2, "dp rank", "'x'")
+    assert (second.line, second.field, second.value) == (2, "duration", "'nan'")
+    assert first.allowed == "0, 1, 2, ..."
