@@ -12,6 +12,7 @@ import typer.core
 
 from harness.commands.options import DEFAULT_RUNS, AsJson
 from harness.commands.reanalyze import reanalyze
+from harness.commands.timings import timings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,6 +45,7 @@ def make_analyze() -> typer.Typer:
     )
     app.callback()(lambda: None)  # keeps a single command's name on the command line
     app.command("flight-recorder")(flight_recorder)
+    app.command("timings")(timings)
     app.command(RUN)(reanalyze)
     return app
 

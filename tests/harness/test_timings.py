@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from harness.cli import main
 from harness.errors import ScenarioError
 from harness.timings import COLUMNS, Table, decide, read, tradeoff
 from scout.config import ScoutConfig
@@ -55,3 +57,24 @@ def test_a_bad_cell_names_line_column_value_and_what_is_allowed(
     assert (first.line, first.field, first.value) == (2, "dp rank", "'x'")
     assert (second.line, second.field, second.value) == (2, "duration", "'nan'")
     assert first.allowed == "0, 1, 2, ..."
+
+
+def test_the_command_names_the_rank_and_shows_the_trade_off(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path, (3, 4))
+    path = str(tmp_path / "timings.csv")
+    assert main(["analyze", "timings", path, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [item["dp_rank"] for item in told["stragglers"]] == [2]
+    assert [row["kappa"] for row in told["tradeoff"]] == [3.0, 5.0, 7.0, 10.0]
+    assert main(["analyze", "timings", path]) == 0
+    assert "1 confirmed of 2 single outliers" in capsys.readouterr().out
+
+
+def test_the_command_refuses_what_it_cannot_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["analyze", "timings", "table.parquet"]) == 64
+    assert "allowed: a .csv file" in capsys.readouterr().err
+    assert main(["analyze", "timings", str(tmp_path / "no.csv")]) == 3
