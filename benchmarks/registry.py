@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import cost, observer, overhead, progress, signature
+from benchmarks import cost, observer, overhead, progress, signature, simulator
 from benchmarks import run as run_time
 from benchmarks.claim import Claim
 
@@ -20,6 +20,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Claim]]] = {
     "progress": progress.claims,
     "run": run_time.claims,
     "signature": signature.claims,
+    "simulator": simulator.claims,
 }
 
 

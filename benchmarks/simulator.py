@@ -1,0 +1,82 @@
+"""How many packets a second the SprayCheck simulator carries (issue 7).
+
+Run by `registry`. One core: an 8 x 8 ring over JSQ(2) on the stream kernel and on the
+event kernel, and a ring with a competing flow per rank under DCQCN, which only the
+event kernel can do. Compilation is over before the clock starts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from benchmarks.claim import Claim, compared
+
+if TYPE_CHECKING:
+    from spraycheck.simulator import SimulatorConfig
+
+GOAL_STREAM = 1e7
+GOAL_EVENTS = 1e6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """Packets of each flow."""
+
+    stream_packets: int = 2_000_000
+    event_packets: int = 60_000
+
+
+def claims(size: Size | None = None) -> Iterator[Claim]:
+    """The claims of issue 7 on speed; the event kernel beside them on the same ring."""
+    from spraycheck.simulator import Dcqcn, FabricConfig, SimulatorConfig, ring
+    from vocab.graph import LeafSpine
+
+    size = size or Size()
+    graph = LeafSpine(num_leaves=8, num_spines=8)
+    alone = SimulatorConfig(
+        fabric=FabricConfig(graph=graph),
+        flows=ring(graph, num_packets=size.stream_packets, num_qps=1),
+    )
+    shorter = replace(
+        alone, flows=ring(graph, num_packets=size.event_packets, num_qps=1)
+    )
+    crowded = replace(
+        alone,
+        flows=ring(graph, num_packets=size.event_packets, num_qps=2),
+        dcqcn=Dcqcn(),
+    )
+    stream = _rate(alone, "stream")
+    yield _claim("8 x 8 ring, JSQ(2)", stream, GOAL_STREAM)
+    events = _rate(shorter, "events")
+    yield compared(
+        name="the same ring on the event kernel", value=events, unit="packets/s",
+        baseline=stream, note="baseline: the stream kernel, same run",
+    )  # fmt: skip
+    yield _claim("8 x 8 ring, JSQ(2), DCQCN and a competing flow a rank",
+                 _rate(crowded, "events"), GOAL_EVENTS)  # fmt: skip
+
+
+def _claim(what: str, rate: float, goal: float) -> Claim:
+    return compared(
+        name=f"packets a second and core: {what}", value=rate, unit="packets/s",
+        baseline=goal, note="baseline: the goal of issue 7", at_least=1.0,
+    )  # fmt: skip
+
+
+def _rate(config: SimulatorConfig, kernel: str) -> float:
+    """Packets sent in a second, the best of three runs."""
+    from spraycheck.simulator import simulate
+
+    few = replace(
+        config, flows=tuple(replace(flow, num_packets=100) for flow in config.flows)
+    )
+    simulate(few, 1, kernel=kernel)  # compiles
+    rates = []
+    for seed in range(3):
+        begin = time.perf_counter()
+        result = simulate(config, seed, kernel=kernel)
+        rates.append(int(result.sent.sum()) / (time.perf_counter() - begin))
+    return max(rates)
