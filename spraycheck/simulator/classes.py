@@ -12,10 +12,12 @@ from __future__ import annotations
 from spraycheck.simulator.heap import SERVE, push
 from spraycheck.simulator.jit import part
 from spraycheck.simulator.ports import (
+    ALL,
     OVERFLOWED,
+    OWN,
+    backlog,
     note_backlog,
     note_wait,
-    queued_bytes,
     service_ps,
 )
 from spraycheck.simulator.world import NONE, Record, Records
@@ -36,9 +38,15 @@ def join_class(
     """Queue a packet: when it has left if served at once, else WAITS or OVERFLOWED."""
     port, now = ports[number], packets[packet]["sent_at"]
     size = flow["packet_bytes"]
-    if queued_bytes(port, now) + size > fabric["queue_bytes"]:
+    # Each class has room of its own: others' packets cannot push out measured ones.
+    own = backlog(port, OWN, now)
+    if not flow["is_high"]:
+        own = backlog(port, ALL, now) - own
+    if own / port["byte_ps"] + size > fabric["queue_bytes"]:
         return OVERFLOWED
     service = service_ps(port, size)
+    if flow["is_high"]:
+        port["virtual_at"] = max(port["virtual_at"], now) + service
     waiting = port["wait_low"] + port["wait_high"]
     busy = max(0, port["free_at"] - now)
     note_backlog(port, busy + waiting + service)

@@ -78,8 +78,12 @@ class FabricConfig:
     host_gbps: float = 100.0  # host to leaf and back
     delay_ns: int = 1_000  # of each link
     delays: tuple[LinkDelay, ...] = ()
-    queue_bytes: int = 10 * _MEBIBYTE  # of each port; what does not fit is dropped
+    queue_bytes: int = 10 * _MEBIBYTE  # of each port and class; the rest is dropped
     prioritize: bool = True  # measured flows on top at the switch that sprays them
+    # What a measured flow on top is sprayed by: True: queues of its packets as if they
+    # were alone (`dataplane`); False: its bytes in the real queue of its class, which
+    # also wait for the others' packet in service, so that others disturb it a little.
+    virtual_queues: bool = True
 
     def __post_init__(self) -> None:
         if self.policy not in POLICIES:
@@ -144,10 +148,6 @@ class SimulatorConfig:
             raise _error(self, "limit_ns", f"1..{MAX_LIMIT_NS}")
         if not self.flows:
             raise _error(self, "flows", "at least one")
-        if self.dcqcn and self.dcqcn.notify_every_ns <= 4 * self.fabric.delay_ns:
-            # A second notice would be under way before the first one arrives.
-            allowed = f"above four link delays ({4 * self.fabric.delay_ns})"
-            raise _error(self.dcqcn, "notify_every_ns", allowed)
         links = [loss.link for loss in self.losses]
         for link in links:
             check_link(self.fabric.graph, link, "losses")

@@ -14,7 +14,7 @@ import numpy as np
 
 from spraycheck.simulator.draws import MARK, draw, fraction
 from spraycheck.simulator.jit import part
-from spraycheck.simulator.world import BITS_PS, NEVER, Record
+from spraycheck.simulator.world import BITS_PS, Record
 
 
 @part
@@ -30,37 +30,32 @@ def is_marked(fabric: Record, queued: float, key: np.uint64, step: int) -> bool:
 
 
 @part
-def notify(fabric: Record, flow: Record, at: int) -> None:
-    """A marked packet reached its host: tell the sender, but not too often."""
+def is_notified(fabric: Record, flow: Record, at: int) -> bool:
+    """A marked packet reaches its host: does it tell the sender? Not too often."""
     if at - flow["notified_at"] < fabric["notify_every"]:
-        return
+        return False
     flow["notified_at"] = at
-    flow["notice_due"] = at + fabric["feedback"]
-    flow["num_notices"] += 1
+    return True
 
 
 @part
 def set_rate(fabric: Record, flow: Record, now: int) -> None:
-    """Catch up with notices and timers, and pace by the rate that results."""
-    if flow["notice_due"] <= now:
-        due = flow["notice_due"]
-        _rise(fabric, flow, due)
-        _cut(fabric, flow, due)
+    """Catch up with the timers, and pace by the rate that results."""
     _rise(fabric, flow, now)
-    size = flow["packet_bytes"]
-    flow["gap_ps"] = size * BITS_PS / flow["rate"]
+    flow["gap_ps"] = flow["packet_bytes"] * BITS_PS / flow["rate"]
 
 
 @part
-def _cut(fabric: Record, flow: Record, at: int) -> None:
-    flow["notice_due"] = NEVER
+def cut_rate(fabric: Record, flow: Record, now: int) -> None:
+    """A notice reaches the sender."""
+    _rise(fabric, flow, now)
     gain, alpha = fabric["gain"], flow["alpha"]
+    flow["num_notices"] += 1
     flow["target_rate"] = flow["rate"]
-    cut = flow["rate"] * (1 - alpha / 2)
-    flow["rate"] = max(cut, fabric["least"])
+    flow["rate"] = max(flow["rate"] * (1 - alpha / 2), fabric["least"])
     flow["alpha"] = (1 - gain) * alpha + gain
-    flow["next_decay"] = at + fabric["decay_every"]
-    flow["next_rise"] = at + fabric["rise_every"]
+    flow["next_decay"] = now + fabric["decay_every"]
+    flow["next_rise"] = now + fabric["rise_every"]
     flow["num_rises"] = 0
 
 

@@ -6,6 +6,7 @@ Called by `run` where flows share ports, DCQCN reacts, or arrivals are of intere
     SERVE port     (two classes only) the next packet leaves the uplink's queue
     AT_SPINE       join the downlink's queue
     AT_LEAF        count · look for reordering · join the host's queue · deliver
+    NOTICE flow    (DCQCN) its sender hears of a marked packet
 
 A packet that a link loses has used the link; it is sent again by its host.
 """
@@ -19,11 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spraycheck.simulator.classes import WAITS, join_class, next_of_port
-from spraycheck.simulator.dcqcn import is_marked, notify
+from spraycheck.simulator.dcqcn import cut_rate, is_marked, is_notified
 from spraycheck.simulator.draws import LOSE_DOWN, LOSE_UP, SPRAY, draw
 from spraycheck.simulator.heap import (
     AT_LEAF,
     AT_SPINE,
+    NOTICE,
     SEND,
     SERVE,
     give_back,
@@ -36,7 +38,16 @@ from spraycheck.simulator.heap import (
 )
 from spraycheck.simulator.hosts import lose, rouse, send
 from spraycheck.simulator.jit import kernel, part, unowned
-from spraycheck.simulator.ports import OVERFLOWED, choose, is_lost, join, queued_bytes
+from spraycheck.simulator.ports import (
+    ALL,
+    OVERFLOWED,
+    OWN,
+    VIRTUAL,
+    choose,
+    is_lost,
+    join,
+    queued_bytes,
+)
 from spraycheck.simulator.world import NONE, NUM_BINS, Record, Records, World
 
 DONE, PAUSED, FULL = range(3)
@@ -86,18 +97,18 @@ def advance(world: World, until: int) -> int:
             is_gone = _go_up(fabric, ports[port], flows, packets, heap, number)
         elif kind == AT_SPINE:
             is_gone = _go_down(fabric, ports, flows, packets, heap, number, now)
+        elif kind == NOTICE:
+            cut_rate(fabric, flows[number], now)
         else:
             packet = packets[number]
             flow = flows[packet["flow"]]
             counts[packet["flow"], packet["spine"]] += 1
             extents[packet["flow"], _late_bin(flow, packet, now)] += 1
-            if fabric["num_traced"] < len(trace):
-                _trace(fabric, packet, trace, now)
-            is_gone = _deliver(fabric, ports, flow, packets, number, now)
+            _trace(fabric, packet, trace, now)
+            is_gone = _deliver(fabric, ports, flow, packets, heap, number, now)
             if flow["num_waiters"] and not is_gone:
                 _release(fabric, hosts, flows, host_flows, waiters, packets, heap, flow)
-        if is_gone:
-            idle = flows[packets[number]["flow"]]["source_host"]
+        idle = flows[packets[number]["flow"]]["source_host"] if is_gone else idle
         if idle != NONE:
             rouse(fabric, hosts, flows, host_flows, packets, heap, idle)
     return DONE
@@ -119,10 +130,12 @@ def _spray(
     flow, now = flows[packet["flow"]], packet["sent_at"]
     leaf = leaves[flow["source_leaf"]]
     first = flow["source_leaf"] * fabric["num_spines"]
-    sees_high_only = leaf["two_classes"] & flow["is_high"]
+    sees = ALL
+    if leaf["two_classes"] and flow["is_high"]:
+        sees = VIRTUAL if fabric["sees_virtual"] else OWN
     spine = choose(
         fabric["policy"], ports, first, usable[packet["flow"]], flow["num_usable"],
-        sees_high_only, now, draw(flow["key"], packet["index"], SPRAY), leaf["turn"],
+        sees, now, draw(flow["key"], packet["index"], SPRAY), leaf["turn"],
     )  # fmt: skip
     leaf["turn"] += 1
     packet["spine"] = spine
@@ -212,6 +225,8 @@ def _late_bin(flow: Record, packet: Record, now: int) -> int:
 
 @part
 def _trace(fabric: Record, packet: Record, trace: Records, now: int) -> None:
+    if fabric["num_traced"] == len(trace):
+        return
     row = trace[fabric["num_traced"]]
     fabric["num_traced"] += 1
     row["at"] = now
@@ -226,6 +241,7 @@ def _deliver(
     ports: Records,
     flow: Record,
     packets: Records,
+    heap: Records,
     number: int,
     now: int,
 ) -> bool:
@@ -238,8 +254,8 @@ def _deliver(
     if left == OVERFLOWED:
         return _overflow(fabric, flow, packets, number, now)
     reached = left + port["delay"]
-    if packet["marked"]:
-        notify(fabric, flow, reached)
+    if packet["marked"] and is_notified(fabric, flow, reached):
+        push(fabric, heap, reached + fabric["feedback"], NOTICE, packet["flow"])
     flow["num_delivered"] += 1
     flow["delivered_at"] = max(flow["delivered_at"], reached)
     give_back(fabric, packet, number)

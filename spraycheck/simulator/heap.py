@@ -16,8 +16,8 @@ from spraycheck.simulator.draws import TIE, draw
 from spraycheck.simulator.jit import part
 from spraycheck.simulator.world import NONE, Record, Records
 
-SEND, SERVE, AT_SPINE, AT_LEAF = range(4)
-_TIE_BITS, _KIND_BITS = 16, 2
+SEND, SERVE, AT_SPINE, AT_LEAF, NOTICE = range(5)
+_TIE_BITS, _KIND_BITS = 16, 3
 _48 = np.uint64(48)
 # One event takes one packet record and schedules a few others at the most; the end of
 # a flow may start many, one push each.
@@ -34,7 +34,7 @@ def has_room(fabric: Record, packets: Records, heap: Records, num_flows: int) ->
 
 @part
 def push(fabric: Record, heap: Records, at: int, kind: int, subject: int) -> None:
-    """Schedule an event; `subject` is a host, a port or a packet record."""
+    """Schedule an event; `subject` is a host, port, packet record or flow."""
     fabric["num_pushed"] += 1
     tie = draw(fabric["tie_key"], fabric["num_pushed"], TIE) >> _48
     key = (at << _TIE_BITS) | int(np.int64(tie))
@@ -87,13 +87,13 @@ def _put(event: Record, key: int, item: int) -> None:
 
 @part
 def kind_of(event: int) -> int:
-    """SEND, SERVE, AT_SPINE or AT_LEAF."""
+    """SEND, SERVE, AT_SPINE, AT_LEAF or NOTICE."""
     return event & ((1 << _KIND_BITS) - 1)
 
 
 @part
 def subject_of(event: int) -> int:
-    """The host, port or packet record of an event."""
+    """The host, port, packet record or flow of an event."""
     return event >> _KIND_BITS
 
 

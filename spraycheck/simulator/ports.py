@@ -20,19 +20,24 @@ from spraycheck.simulator.world import EACH, NO_LOSS, Record, Records
 
 # In the order of spraycheck.dataplane.spray.POLICIES.
 RANDOM, JSQ2, JSQ, ROUND_ROBIN = range(4)
+ALL, OWN, VIRTUAL = range(3)
 OVERFLOWED = -1
 _31, _32, _33 = np.uint64(31), np.uint64(32), np.uint64(33)
 _ONE = np.uint64(1)
 
 
 @part
-def backlog(port: Record, sees_high_only: int, now: int) -> int:
+def backlog(port: Record, sees: int, now: int) -> int:
     """Picoseconds of work in front of a new packet that its class can see.
 
-    The measured flow sees its own queue only; other classes see that one too.
+    Args:
+        sees: ALL, OWN (the measured flow's queue of this port) or VIRTUAL (what that
+            would be, were it alone).
     """
+    if sees == VIRTUAL:
+        return max(0, port["virtual_at"] - now)
     serving = max(0, port["free_at"] - now)
-    if sees_high_only:
+    if sees == OWN:
         own = port["wait_high"]
         return own + serving if port["serving_high"] else own
     return serving + port["wait_high"] + port["wait_low"]
@@ -45,7 +50,7 @@ def choose(
     first: int,
     spines: NDArray[np.int64],
     num_usable: int,
-    sees_high_only: int,
+    sees: int,
     now: int,
     bits: np.uint64,
     turn: int,
@@ -57,13 +62,13 @@ def choose(
         far = int(np.int64(((bits >> _33) * np.uint64(num_usable - 1)) >> _31))
         far += far >= near
         near, far = spines[near], spines[far]
-        near_work = backlog(ports[first + near], sees_high_only, now)
-        far_work = backlog(ports[first + far], sees_high_only, now)
+        near_work = backlog(ports[first + near], sees, now)
+        far_work = backlog(ports[first + far], sees, now)
         if near_work == far_work:
             return near if (bits >> _32) & _ONE else far
         return near if near_work < far_work else far
     if policy == JSQ:
-        return _shortest(ports, first, spines, num_usable, sees_high_only, now, bits)
+        return _shortest(ports, first, spines, num_usable, sees, now, bits)
     if policy == ROUND_ROBIN:
         return spines[turn % num_usable]
     return spines[below(bits, num_usable)]
@@ -75,19 +80,19 @@ def _shortest(
     first: int,
     spines: NDArray[np.int64],
     num_usable: int,
-    sees_high_only: int,
+    sees: int,
     now: int,
     bits: np.uint64,
 ) -> int:
     least, num_ties = -1, 0
     for i in range(num_usable):
-        work = backlog(ports[first + spines[i]], sees_high_only, now)
+        work = backlog(ports[first + spines[i]], sees, now)
         if least < 0 or work < least:
             least, num_ties = work, 0
         num_ties += work == least
     wanted = below(bits, num_ties)
     for i in range(num_usable):
-        if backlog(ports[first + spines[i]], sees_high_only, now) == least:
+        if backlog(ports[first + spines[i]], sees, now) == least:
             if wanted == 0:
                 return spines[i]
             wanted -= 1
@@ -103,7 +108,7 @@ def service_ps(port: Record, num_bytes: int) -> int:
 @part
 def queued_bytes(port: Record, now: int) -> float:
     """Bytes in the port, with what is left of the packet in service."""
-    return backlog(port, 0, now) / port["byte_ps"]
+    return backlog(port, ALL, now) / port["byte_ps"]
 
 
 @part

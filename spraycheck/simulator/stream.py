@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from spraycheck.simulator.draws import LOSE_DOWN, LOSE_UP, SPRAY, draw
 from spraycheck.simulator.jit import kernel, part, unowned
 from spraycheck.simulator.pace import pace
-from spraycheck.simulator.ports import OVERFLOWED, choose, is_lost, join
+from spraycheck.simulator.ports import ALL, OVERFLOWED, choose, is_lost, join
 from spraycheck.simulator.world import Record, Records, World
 
 _ARRIVED = 0
@@ -74,7 +74,7 @@ def _carry(
     earliest = now + fabric["resend_after"]
     first = flow["source_leaf"] * num_spines
     spine = choose(
-        fabric["policy"], ports, first, spines, flow["num_usable"], 0, now,
+        fabric["policy"], ports, first, spines, flow["num_usable"], ALL, now,
         draw(key, index, SPRAY), leaf["turn"],
     )  # fmt: skip
     leaf["turn"] += 1

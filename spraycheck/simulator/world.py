@@ -43,6 +43,7 @@ PORT = np.dtype(
         ("head_high", "i8"),
         ("tail_high", "i8"),
         ("serving_high", "i8"),
+        ("virtual_at", "i8"),  # end of the measured packets, were they alone
         ("serve_due", "i8"),
         # Statistics.
         ("num_pkts", "i8"),
@@ -104,7 +105,6 @@ FLOW = np.dtype(
         ("next_rise", "i8"),
         ("num_rises", "i8"),
         ("notified_at", "i8"),
-        ("notice_due", "i8"),
         ("num_notices", "i8"),
     ],
     align=True,
@@ -143,6 +143,7 @@ FABRIC = np.dtype(
         ("num_spines", "i8"),
         ("policy", "i8"),
         ("queue_bytes", "i8"),
+        ("sees_virtual", "i8"),
         ("host_byte_ps", "f8"),
         ("resend_after", "i8"),
         ("limit", "i8"),
@@ -253,6 +254,7 @@ def _fabric(config: SimulatorConfig, seed: int) -> Records:
     row["num_spines"] = fabric.graph.num_spines
     row["policy"] = POLICIES.index(fabric.policy)
     row["queue_bytes"] = fabric.queue_bytes
+    row["sees_virtual"] = fabric.virtual_queues
     row["host_byte_ps"] = BITS_PS / fabric.host_gbps
     row["resend_after"] = config.retransmit_after_ns * PS_PER_NS
     row["limit"] = config.limit_ns * PS_PER_NS
@@ -358,7 +360,6 @@ def _set_sending(row: Records, flow: Flow, host_gbps: float, delay_ns: int) -> N
     row["first_ps"] = flow.packet_bytes * BITS_PS / host_gbps + delay_ns * PS_PER_NS
     row["next_send"] = flow.start_ns * PS_PER_NS + row["first_ps"]
     row["highest_seq"] = row["pending_head"] = row["pending_tail"] = NONE
-    row["notice_due"] = NEVER
     row["counted_at"] = row["delivered_at"] = NONE
 
 

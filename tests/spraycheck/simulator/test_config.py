@@ -84,8 +84,6 @@ def test_a_loss(fields: dict[str, object], message: str) -> None:
         ({"losses": (black_hole(UP), black_hole(UP))}, "losses name leaf0-spine1:up t"),
         ({"losses": (black_hole(Link(2, 0, Direction.DOWN)),)},
          "losses: leaf2-spine0:down is disabled; allowed: a usable link"),
-        ({"dcqcn": Dcqcn(notify_every_ns=4_000)},
-         r"notify_every_ns is 4000; allowed: above four link delays \(4000\)"),
         ({"flows": (dataclasses.replace(FLOW, target_host=3),)},
          "flow 0: target_host is 3; allowed: 0..2"),
         ({"flows": (FLOW, dataclasses.replace(FLOW, target_host=0))},

@@ -1,6 +1,6 @@
 """The model switch, fed with the simulator's packets, gives the same counts, verdicts.
 
-Same packets, two implementations: arrivals of one simulated flow go through `ModelLeaf`.
+Same packets, two implementations: a simulated flow's arrivals go to `ModelLeaf`.
 """
 
 from __future__ import annotations
