@@ -8,6 +8,7 @@ event kernel can do. Compilation is over before the clock starts.
 from __future__ import annotations
 
 import time
+import tracemalloc
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -57,6 +58,47 @@ def claims(size: Size | None = None) -> Iterator[Claim]:
     )  # fmt: skip
     yield _claim("8 x 8 ring, JSQ(2), DCQCN and a competing flow a rank",
                  _rate(crowded, "events"), GOAL_EVENTS)  # fmt: skip
+    congested = congest(crowded)
+    yield _claim("the same at load 0.9, with flows that make DCQCN react",
+                 _rate(congested, "events"), GOAL_EVENTS)  # fmt: skip
+    for what, config in (("stream", alone), ("events", congested)):
+        yield compared(
+            name=f"peak memory of the {what} kernel", value=_peak_mib(config),
+            unit="MiB", baseline=_peak_mib(_eighth(config)), at_most=1.1,
+            note="baseline: an eighth of the packets",
+        )  # fmt: skip
+
+
+def congest(config: SimulatorConfig) -> SimulatorConfig:
+    """Faster hosts, every second of which also sends where the ring sends already."""
+    flows = config.flows
+    num_hosts = config.fabric.graph.num_hosts
+    competing = tuple(
+        replace(
+            flows[0], source_host=host, target_host=(host + 3) % num_hosts,
+            measured=False,
+        )
+        for host in range(0, num_hosts, 2)
+    )  # fmt: skip
+    fabric = replace(config.fabric, host_gbps=720.0)
+    return replace(config, fabric=fabric, flows=flows + competing)
+
+
+def _eighth(config: SimulatorConfig) -> SimulatorConfig:
+    flows = (replace(flow, num_packets=flow.num_packets // 8) for flow in config.flows)
+    return replace(config, flows=tuple(flows))
+
+
+def _peak_mib(config: SimulatorConfig) -> float:
+    """Of Python and numpy while it runs: the kernels themselves allocate a few KiB."""
+    from spraycheck.simulator import simulate
+
+    tracemalloc.start()
+    try:
+        simulate(config, 1)
+        return tracemalloc.get_traced_memory()[1] / (1 << 20)
+    finally:
+        tracemalloc.stop()
 
 
 def _claim(what: str, rate: float, goal: float) -> Claim:
