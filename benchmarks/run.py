@@ -67,7 +67,7 @@ def _run(*options: str) -> _Timed:
     with tempfile.TemporaryDirectory(prefix="faultyard-bench-") as folder:
         began_wall_ns, began = time.time_ns(), time.perf_counter()
         subprocess.run(
-            [sys.executable, "-m", "harness.cli", "run", SCENARIO, "--json",
+            [sys.executable, "-m", "harness", "run", SCENARIO, "--json",
              "--runs-dir", folder, *options],
             check=False, stdout=subprocess.DEVNULL,
         )  # fmt: skip
