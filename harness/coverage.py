@@ -62,6 +62,13 @@ _FOUND, _RESIDUE, _OUTSIDE, _CONTROL = Grade
 _TWO_CHECKS = "a straggler needs two checks (SCOUT sec. 10.2); one slow step is none"
 _IF_MET = "as persistent, once two checks meet it; between them it is not seen"
 _NO_THIRD = "two replicas disagree: which one is at fault is unknown (SCOUT sec. 5.2)"
+_COMMON = "a value that all share is their reference (SCOUT sec. 5.2)"
+_SPREAD = (
+    "the reduction spreads it to all alike, and no replay meets it (SCOUT sec. 11)"
+)
+_WRITTEN = "the update writes it into the weights"
+_IF_REPLAYED = "as persistent, once a replay meets it; between them it is not seen"
+_NOT_REPLAYED = "what no replay brings is not seen (SCOUT sec. 11 Replay coverage)"
 _ONE_GROUP = "one group has no other to compare with (SCOUT sec. 6.1.2, 11)"
 _QUIET = "every injection but the fault: a detector must not see the injector"
 
@@ -73,7 +80,8 @@ COVERAGE: tuple[Cell, ...] = (
                   "the flip stays in the weights until it is overwritten"),
         intermittent=(_FOUND, ("sdc-parameter-intermittent",), ""),
         persistent=(_FOUND, ("sdc-parameter", "sdc-parameter-sign",
-                             "sdc-parameter-near-invisible", "sdc-two-incidents"), ""),
+                             "sdc-parameter-near-invisible", "sdc-two-incidents",
+                             "sdc-two-culprits", "sdc-first-step"), ""),
     ),
     *_cells(
         "sdc.parameter",
@@ -81,6 +89,56 @@ COVERAGE: tuple[Cell, ...] = (
         one_shot=(_OUTSIDE, (), _NO_THIRD),
         intermittent=(_OUTSIDE, (), _NO_THIRD),
         persistent=(_OUTSIDE, ("sdc-two-replicas",), _NO_THIRD),
+    ),
+    *_cells(
+        "sdc.parameter",
+        "the same parameter of all replicas",
+        persistent=(_OUTSIDE, ("sdc-common-mode",), _COMMON),
+    ),
+    *_cells(
+        "sdc.gradient",
+        "local gradient, before its reduction",
+        one_shot=(_OUTSIDE, (), _SPREAD),
+        intermittent=(_FOUND, (), _IF_REPLAYED),
+        persistent=(_FOUND, ("sdc-gradient-before",), "by the replayed backward pass"),
+    ),
+    *_cells(
+        "sdc.gradient",
+        "reduced gradient",
+        one_shot=(_RESIDUE, ("sdc-gradient-after",), _WRITTEN),
+        intermittent=(_RESIDUE, (), "as one-shot, more than once"),
+        persistent=(_FOUND, (), "in the gradient, and in the weights that follow from "
+                    "it; shown by `faultyard matrix sdc`"),
+    ),
+    *_cells(
+        "sdc.activation",
+        "output of a replayed module, or the gradient at it",
+        one_shot=(_OUTSIDE, ("sdc-activation-once",), _SPREAD),
+        intermittent=(_FOUND, (), _IF_REPLAYED),
+        persistent=(_FOUND, ("sdc-activation",), ""),
+    ),
+    *_cells(
+        "sdc.activation",
+        "only for inputs that a replayed variant or source brings",
+        one_shot=(_OUTSIDE, (), _SPREAD),
+        intermittent=(_FOUND, (), _IF_REPLAYED),
+        persistent=(_FOUND, ("sdc-data-dependent",), "by the value variants, or where "
+                    "the source's data bring it"),
+    ),
+    *_cells(
+        "sdc.activation",
+        "only for inputs that no variant and no source brings",
+        one_shot=(_OUTSIDE, (), _SPREAD),
+        intermittent=(_OUTSIDE, (), _NOT_REPLAYED),
+        persistent=(_OUTSIDE, (), _NOT_REPLAYED),
+    ),
+    *_cells(
+        "sdc.optimizer_state",
+        "optimizer slot",
+        one_shot=(_RESIDUE, ("sdc-optimizer-state",), _WRITTEN),
+        intermittent=(_RESIDUE, (), "as one-shot, more than once"),
+        persistent=(_FOUND, (), "in the slot, and in the weights that follow from it; "
+                    "shown by `faultyard matrix sdc`"),
     ),
     *_cells(
         "straggler.compute",

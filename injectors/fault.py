@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # the CLI and the dashboard read parameters without torch
     import torch
 
 
-Moment = Literal["before_fetch", "step_start", "update_end"]
+Moment = Literal["before_fetch", "step_start", "update_start", "update_end"]
 
 
 class Parameters(BaseModel):
@@ -77,6 +77,8 @@ class RankContext:
     layers: Sequence[tuple[str, torch.nn.Module]]
     emit: Callable[[Event], object]
     before_fetch: list[Callable[[], None]] | None = None  # None: no such hooks here
+    # For faults that only wait when they are injected: tells each strike as it comes.
+    prove: Callable[[tuple[Change, ...]], None] = lambda changes: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +93,10 @@ class RankFault(Protocol):
     """A fault inside a rank; the driver calls `inject` and `heal` by its window.
 
     `moment` says where in a step it strikes: `before_fetch` (before the step's batch is
-    fetched), `step_start` (before the forward pass) or `update_end` (after the
-    optimizer's update, lifted before the next one).
+    fetched), `step_start` (before the forward pass), `update_start` (after the backward
+    pass and its reductions) or `update_end` (after the optimizer's update, lifted
+    before the next one). A fault that only waits then returns nothing from `inject`
+    and tells each strike by the context's `prove`.
     """
 
     @property

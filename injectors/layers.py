@@ -48,3 +48,20 @@ def pick_parameter(
         some = ", ".join(sorted(named)[:4])
         raise CannotInject(f"no parameter {wanted!r}; allowed: {some}, ...")
     return wanted, named[wanted]
+
+
+def pick_module(
+    context: RankContext, wanted: str | None
+) -> tuple[str, torch.nn.Module]:
+    """The wanted module by name, or a repeated layer drawn from the seed.
+
+    Raises:
+        CannotInject: the model has no module of that name.
+    """
+    if wanted is None:
+        return pick_layer(context, None)
+    named = dict(context.model.named_modules())
+    if wanted not in named or not wanted:
+        some = ", ".join(sorted(filter(None, named))[:4])
+        raise CannotInject(f"no module {wanted!r}; allowed: {some}, ...")
+    return wanted, named[wanted]

@@ -2,6 +2,7 @@
 
     root forward pre-hook   step starts      step_start faults strike or heal
     optimizer pre-hook      update starts    update_end faults are lifted
+                                             update_start faults strike or heal
     optimizer post-hook     update ended     update_end faults strike
                                              before_fetch faults of the next step, too
 
@@ -11,6 +12,7 @@ A fault that cannot strike becomes `FaultFailed`; training goes on.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,7 +22,7 @@ from injectors.errors import CannotInject
 from injectors.fault import RankContext, RankFault, RankParameters
 from injectors.registry import FAULTS
 from injectors.window import Window
-from vocab.events import Event, FaultFailed, FaultHealed, FaultInjected
+from vocab.events import Change, Event, FaultFailed, FaultHealed, FaultInjected
 from vocab.names import rank_name
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ class _Driven:
     is_active: bool = False
     is_reported: bool = False  # FaultInjected written
     is_over: bool = False
+    step: int = 0  # of the last `inject`
 
 
 class RankDriver:
@@ -77,6 +80,7 @@ class RankDriver:
                     layers=layers,
                     emit=self._emit,
                     before_fetch=before_fetch,
+                    prove=functools.partial(self._prove, fault_id),
                 )
                 self._add(parameters, context)
         if self._faults:
@@ -125,6 +129,8 @@ class RankDriver:
 
     def _on_update_start(self, *_: Any) -> None:
         for driven in self._faults:
+            if driven.fault.moment == "update_start":
+                self._move(driven, self._step + 1)
             if driven.fault.moment == "update_end" and driven.is_active:
                 driven.is_active = False
                 if driven.window.is_over(self._step + 1):
@@ -152,6 +158,7 @@ class RankDriver:
             driven.fault.heal(step)
 
     def _strike(self, driven: _Driven, step: int) -> None:
+        driven.step = step
         try:
             changes = driven.fault.inject(step)
         except CannotInject as error:
@@ -160,20 +167,31 @@ class RankDriver:
             driven.fault.heal(step)
             return
         driven.is_active = True
+        if changes:
+            self._struck(driven, changes)
+
+    def _prove(self, fault_id: str, changes: tuple[Change, ...]) -> None:
+        """A fault that waited has struck."""
+        for driven in self._faults:
+            if driven.fault_id == fault_id:
+                self._struck(driven, changes)
+
+    def _struck(self, driven: _Driven, changes: tuple[Change, ...]) -> None:
         driven.num_strikes += 1
-        if changes and not driven.is_reported:
-            driven.is_reported = True
-            self._emit(
-                FaultInjected(
-                    fault_id=driven.fault_id,
-                    kind=driven.parameters.kind,
-                    label=driven.fault.label,
-                    color=driven.fault.color,
-                    targets=(rank_name(driven.parameters.rank),),
-                    step=step,
-                    changes=changes,
-                )
+        if driven.is_reported:
+            return
+        driven.is_reported = True
+        self._emit(
+            FaultInjected(
+                fault_id=driven.fault_id,
+                kind=driven.parameters.kind,
+                label=driven.fault.label,
+                color=driven.fault.color,
+                targets=(rank_name(driven.parameters.rank),),
+                step=driven.step,
+                changes=changes,
             )
+        )
 
     def _end(self, driven: _Driven, step: int) -> None:
         if driven.is_over:

@@ -27,6 +27,9 @@ from injectors.hang_skipped_collective import (
 )
 from injectors.null import Null, NullFault
 from injectors.observer_kill import KillObserver, ObserverKill
+from injectors.sdc_activation import SdcActivation, SdcActivationFault
+from injectors.sdc_gradient import SdcGradient, make_sdc_gradient
+from injectors.sdc_optimizer_state import SdcOptimizerState, SdcOptimizerStateFault
 from injectors.sdc_parameter import SdcParameter, SdcParameterFault
 from injectors.straggler_checkpoint import SlowSave, StragglerCheckpoint
 from injectors.straggler_collective import SlowCollective, StragglerCollective
@@ -45,8 +48,26 @@ FAULTS: dict[str, FaultKind] = {
     ),
     "sdc.parameter": FaultKind(
         parameters=SdcParameter,
-        proves="One bit of one parameter of one rank reads wrong.",
+        proves="Stored weights of one rank read wrong.",
         make_rank_fault=SdcParameterFault,
+        make_host_fault=no_host_fault,
+    ),
+    "sdc.gradient": FaultKind(
+        parameters=SdcGradient,
+        proves="A gradient of one rank is wrong, before or after its reduction.",
+        make_rank_fault=make_sdc_gradient,
+        make_host_fault=no_host_fault,
+    ),
+    "sdc.activation": FaultKind(
+        parameters=SdcActivation,
+        proves="A module's output, or the gradient at it, is wrong in one rank.",
+        make_rank_fault=SdcActivationFault,
+        make_host_fault=no_host_fault,
+    ),
+    "sdc.optimizer_state": FaultKind(
+        parameters=SdcOptimizerState,
+        proves="A slot of one rank's optimizer is wrong when the update reads it.",
+        make_rank_fault=SdcOptimizerStateFault,
         make_host_fault=no_host_fault,
     ),
     "straggler.compute": FaultKind(

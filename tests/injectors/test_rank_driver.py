@@ -66,7 +66,7 @@ def test_the_report_carries_label_colour_target_and_proof() -> None:
     job = drive(sdc(until_step=3, parameter="head.bias", element=0))
     injected = job.events[0]
     assert isinstance(injected, FaultInjected)
-    assert (injected.label, injected.color) == ("SDC: stuck parameter bit", "#d62728")
+    assert (injected.label, injected.color) == ("SDC: wrong parameter", "#d62728")
     assert injected.targets == ("rank0",)
     [change] = injected.changes
     before, after = (int(text.split()[0], 16) for text in (change.before, change.after))
