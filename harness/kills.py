@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.closing import close_killed
 from harness.index import Index
 from harness.launch import is_live, launch
 from harness.leftovers import PREFIX, SHARED, sweep
@@ -180,7 +181,7 @@ def _after(kill: Kill, run: RunDirectory, root: Path) -> Iterator[str]:
         yield "the run has no readable outcome"
     results = run.results()
     if results is None and kill.target != "harness":
-        yield "the run has no results"
+        yield "the run wrote no results"
     if kill.target in _BYSTANDERS and results is not None:
         # Without its observer from the start on, a run says that it cannot be sure.
         allowed = (Outcome.PASS, Outcome.INCONCLUSIVE)
@@ -189,6 +190,9 @@ def _after(kill: Kill, run: RunDirectory, root: Path) -> Iterator[str]:
         if results.extras:
             yield "somebody was blamed whom nobody expected"
     sweep(root)
+    close_killed(root)
+    if run.results() is None:
+        yield "the run cannot be closed"
     for process in marked(run.run_id):
         yield f"process {process.pid} ({process.name}) is left"
     for path in SHARED.glob(f"{PREFIX}{run.run_id}*"):

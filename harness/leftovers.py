@@ -52,7 +52,9 @@ def sweep(
     ]
     removed += _remove_drafts(root, keep)
     for run in Store(root).runs():
-        if run.run_id not in keep:
+        # Asked again: it may have been launched since.
+        is_live = not also_live and queue.is_live(root, run.run_id)
+        if run.run_id not in keep and not is_live:
             removed += tidy(run)
     return removed
 

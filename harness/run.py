@@ -22,7 +22,6 @@ from vocab.events import PhaseChanged, ProcessStarted, RunEnded, RunStarted
 from vocab.journal import EventWriter
 
 if TYPE_CHECKING:
-    from harness.results import Results
     from harness.store import RunDirectory
     from harness.watch import Watch, Watched
 
@@ -105,11 +104,15 @@ class Attempt:
         self._events.write(ProcessStarted(name="zygote", pid=self._runtime.zygote_pid))
 
     def heal_leftovers(self) -> None:
-        """End what killed runs left on this machine: they would disturb this one."""
+        """End what killed runs left on this machine, and close their records."""
+        from harness.closing import close_killed
         from harness.leftovers import sweep
 
-        for removed in sweep(self._path.parent, spare=(self._path.name,)):
+        spare = (self._path.name,)
+        for removed in sweep(self._path.parent, spare=spare):
             sys.stderr.write(f"removed {removed.what} of {removed.run_id}\n")
+        for run in close_killed(self._path.parent, spare=spare):
+            sys.stderr.write(f"closed {run.run_id}, which was killed\n")
 
     def start_ranks(self) -> None:
         """Say what runs, and start it."""
@@ -198,8 +201,10 @@ class Attempt:
 
     def check(self) -> None:
         """Phase 3: score, tell, and store the results last: then all is said."""
+        from harness.closing import judge
+
         self._enter("checking")
-        results = self._score()
+        results = judge(self._run())
         self._events.write(
             RunEnded(outcome=results.outcome.value, reason=results.reason)
         )
@@ -214,18 +219,6 @@ class Attempt:
             Index.of(self._path.parent).put(self._run())
         except Exception:
             traceback.print_exc()
-
-    def _score(self) -> Results:
-        from harness.checks import score, unscored
-
-        run, scenario = self._run(), None
-        try:
-            scenario = run.scenario()
-            return score(scenario, run.reader().read().events, run.ended())
-        except Exception as error:  # a crashed check is unknown, never a pass
-            traceback.print_exc()
-            why = f"the check itself failed: {type(error).__name__}: {error}"
-            return unscored(scenario, run.ended(), why)
 
     def _how_it_ended(self) -> tuple[str, str]:
         if self._failure is not None:

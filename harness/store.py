@@ -9,7 +9,8 @@
       report.*                      exports
 
 Each phase file is written to a temporary name, fsynced, then renamed. A run without
-`ended.json` whose process is gone was killed; it is still readable.
+`ended.json` whose process is gone was killed; it is still readable, and `closing`
+writes what is missing.
 """
 
 from __future__ import annotations
@@ -63,9 +64,9 @@ class Meta:
 class Ended:
     """Phase 2: the processes are gone."""
 
-    reason: str  # that of `ending.Ending`; analysed
+    reason: str  # that of `ending.Ending`; analysed; killed
     detail: str
-    wall_s: float
+    wall_s: float | None  # None: unknown, it was killed before its first event
     first_step_s: float | None  # None: no step was reached
 
 

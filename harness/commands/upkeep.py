@@ -17,8 +17,10 @@ def clean(
 ) -> int:
     """Remove what killed runs left: processes, shared and control files, drafts.
 
-    Runs that go on, and the results of all runs, stay.
+    Runs that go on, and the results of all runs, stay. Killed runs get their results:
+    an infrastructure error that says what was killed.
     """
+    from harness.closing import close_killed
     from harness.commands.terminal import plain
     from harness.leftovers import sweep
     from harness.queue import live_run_ids
@@ -26,10 +28,13 @@ def clean(
     removed = sweep(runs_dir, also_live=everything)
     for item in removed:
         plain(f"removed {item.what} of {item.run_id}")
+    closed = close_killed(runs_dir)
+    for run in closed:
+        plain(f"closed  {run.run_id}: it was killed")
     kept = live_run_ids(runs_dir.resolve())
     for run_id in kept:
         plain(f"kept    {run_id}: it is going on (--all ends it)")
-    if not removed:
+    if not removed and not closed:
         plain("nothing to remove")
     return 0
 
@@ -49,10 +54,13 @@ def cancel(run: RunId, runs_dir: RunsDir = DEFAULT_RUNS) -> int:
 
 
 def reindex(runs_dir: RunsDir = DEFAULT_RUNS) -> int:
-    """Make the index of runs again from their folders."""
+    """Make the index of runs again from their folders; killed runs get results."""
+    from harness.closing import close_killed
     from harness.commands.terminal import plain
     from harness.index import Index
 
+    for run in close_killed(runs_dir):
+        plain(f"closed {run.run_id}: it was killed")
     number = Index.of(runs_dir).rebuild()
     plain(f"{number} run{'' if number == 1 else 's'} in the index")
     return 0
