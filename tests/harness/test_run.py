@@ -294,9 +294,13 @@ def test_json_is_all_that_a_program_gets_and_a_miss_exits_1(
 
 def test_control_c_cancels_the_run_and_says_so(tmp_path: Path) -> None:
     path = scenario_file(tmp_path, steps=100)
-    command = [sys.executable, "-m", "harness.cli", "run", str(path),
+    command = [sys.executable, "-m", "harness", "run", str(path),
                "--runs-dir", str(tmp_path / "runs")]  # fmt: skip
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    # A shell's background job ignores SIGINT, and so would all that it starts.
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:  # fmt: skip
         assert process.stdout is not None
         for line in process.stdout:
             if "done by every rank" in line:  # of whichever step is seen first
