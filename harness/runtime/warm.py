@@ -1,6 +1,6 @@
 """Keep one process warm that has imported torch, and get zygotes forked from it.
 
-    serve, demo, campaign: kept_warm() ─► template (imports once)
+    run, serve, demo, campaign: kept_warm() ─► template (imports once)
     run: prepare ─► adopt ──control socket──► template ─fork─► zygote of that run
 
 A run that finds no template, or one of other code, starts its zygote as always: warmth
