@@ -288,7 +288,7 @@ def test_the_doctor_names_what_is_missing_and_how_to_get_it(
     code, out, _ = call(capsys, "doctor", "--runs-dir", tmp_path)
     assert code == 0
     assert "MISSING" not in out
-    monkeypatch.setattr("harness.commands.doctor._version", lambda name: "none")
+    monkeypatch.setattr("harness.machine._version", lambda name: "none")
     code, out, _ = call(capsys, "doctor", "--runs-dir", tmp_path)
     assert code == 3
     assert "MISSING" in out
