@@ -57,6 +57,20 @@ def parsed(found: list[bytes]) -> list[Dump]:
     return dumps
 
 
+def settled_dump() -> bytes:
+    """A dump once the recorder knows what the caller knows: all calls are complete.
+
+    gloo tells the recorder in a thread of its own, a moment after the call returned.
+    """
+    deadline = time.monotonic() + 5.0
+    while True:
+        data: bytes = _dump_fr_trace()
+        states = {entry["state"] for entry in loads(data)["entries"]}
+        if states <= {"completed"} or time.monotonic() > deadline:
+            return data
+        time.sleep(0.01)
+
+
 def finding(dumps: list[Dump], **more: bool) -> HangFinding:
     (group,) = groups_of(dumps, world_of(dumps, NUM_RANKS))
     return judge(group, silence_s=0.0, **more).finding
@@ -85,8 +99,7 @@ def steps_with_another_dtype(rank: int) -> bytes:
     dtype = torch.int32 if rank == CULPRIT else torch.float32
     dist.all_reduce(torch.ones(8, dtype=dtype))
     dist.barrier()
-    data: bytes = _dump_fr_trace()
-    return data
+    return settled_dump()
 
 
 def test_a_mismatch_that_completes_is_named_too(tmp_path: Path) -> None:
@@ -109,8 +122,7 @@ def healthy(rank: int) -> bytes:
     if rank in (0, 1):
         dist.all_reduce(t, group=half)
     dist.barrier()
-    data: bytes = _dump_fr_trace()
-    return data
+    return settled_dump()
 
 
 def test_a_healthy_job_is_healthy_in_each_of_its_groups(tmp_path: Path) -> None:
