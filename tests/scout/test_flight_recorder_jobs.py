@@ -65,8 +65,8 @@ def settled_dump() -> bytes:
     deadline = time.monotonic() + 5.0
     while True:
         data: bytes = _dump_fr_trace()
-        states = {entry["state"] for entry in loads(data)["entries"]}
-        if states <= {"completed"} or time.monotonic() > deadline:
+        is_done = all(item["retired"] for item in loads(data)["entries"])
+        if is_done or time.monotonic() > deadline:
             return data
         time.sleep(0.01)
 
