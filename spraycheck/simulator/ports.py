@@ -141,6 +141,13 @@ def note_backlog(port: Record, work: int) -> None:
 @part
 def is_lost(port: Record, now: int, num_bytes: int, bits: np.uint64) -> bool:
     """Whether the link behind a port loses this packet, which it has carried."""
+    lost = _loses(port, now, num_bytes, bits)
+    port["num_lost"] += lost
+    return lost
+
+
+@part
+def _loses(port: Record, now: int, num_bytes: int, bits: np.uint64) -> bool:
     if port["loss"] == NO_LOSS:
         return False
     if now < port["from_ps"] or now >= port["until_ps"]:

@@ -31,6 +31,7 @@ class Queues:
     num_packets: Integers
     mean_wait_ns: Floats  # before service; nan without packets
     max_bytes: Floats  # with the packet in service
+    num_lost: Integers  # by the link behind the port
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -183,6 +183,7 @@ def _queue(ports: NDArray[np.void]) -> Queues:
         num_packets=num_packets,
         mean_wait_ns=waits / _PS_PER_NS,
         max_bytes=ports["max_backlog"] / ports["byte_ps"],
+        num_lost=ports["num_lost"].copy(),
     )
 
 

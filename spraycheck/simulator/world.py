@@ -49,6 +49,7 @@ PORT = np.dtype(
         ("num_pkts", "i8"),
         ("sum_wait", "i8"),
         ("max_backlog", "i8"),
+        ("num_lost", "i8"),  # by the link behind it
         # Loss.
         ("loss", "i8"),
         ("drop_frac", "f8"),
