@@ -1,6 +1,6 @@
 """Put the dashboard together: settings in, FastAPI application out.
 
-browser ─► security.Gate ─► routes/{scenarios,coverage,runs,parts,stream,exports,assets}
+browser ─► security.Gate ─► routes/{scenarios,launching,runs,parts,…}
                                └─► runviews ─► harness.views ─► run directory
                                └─► launcher ─► harness.launch
 """
@@ -14,7 +14,17 @@ from fastapi import FastAPI
 from harness.store import Store
 from webapp import errors
 from webapp.launcher import HarnessLauncher, Launcher
-from webapp.routes import assets, coverage, exports, parts, runs, scenarios, stream
+from webapp.routes import (
+    assets,
+    coverage,
+    exports,
+    launching,
+    parts,
+    runs,
+    scenarios,
+    stream,
+    waiting,
+)
 from webapp.runviews import RunViews
 from webapp.security import Gate
 from webapp.settings import Settings
@@ -39,7 +49,8 @@ def create_app(settings: Settings, launcher: Launcher | None = None) -> FastAPI:
     app.state.stopping = threading.Event()  # set by `serve`: streams end by themselves
     app.state.views = RunViews(Store(settings.runs_root))
     app.state.launcher = launcher or HarnessLauncher(settings.runs_root)
-    for module in (assets, scenarios, coverage, stream, parts, exports, runs):
+    for module in (assets, scenarios, launching, coverage, stream, parts, exports,
+                   waiting, runs):  # fmt: skip
         app.include_router(module.router)
     errors.install(app)
     app.add_middleware(Gate, max_body_bytes=settings.max_body_bytes)

@@ -15,6 +15,7 @@ import yaml
 
 from harness.errors import Flaw, ScenarioError
 from harness.scenario import Scenario, parse, schema, to_yaml
+from harness.views.gallery import summary
 from webapp import form
 from webapp.form import Group
 
@@ -75,13 +76,6 @@ def scenario_of(pairs: Pairs) -> Scenario:
     else:
         text = fields.get("yaml", "").replace("\r\n", "\n")
     return parse(text, file=FILE)
-
-
-def summary(scenario: Scenario) -> str:
-    """Size of a scenario in a few words."""
-    faults = len(scenario.faults)
-    words = "no fault" if not faults else f"{faults} fault{'s' * (faults > 1)}"
-    return f"{scenario.num_ranks} ranks · {scenario.steps} steps · {words}"
 
 
 @functools.cache

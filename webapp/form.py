@@ -116,6 +116,14 @@ def drop_item(data: dict[str, Any], path: str) -> None:
         del items[int(index)]
 
 
+def families(kinds: Iterable[str]) -> list[tuple[str, list[str]]]:
+    """Kinds of items by their first word, in order: what can be added, in groups."""
+    found: dict[str, list[str]] = {}
+    for kind in kinds:
+        found.setdefault(kind.partition(".")[0], []).append(kind)
+    return list(found.items())
+
+
 # --- schema to form -----------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from harness.reports import html as report_html
 from vocab.codec import to_json
+from webapp import form
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
@@ -19,7 +20,9 @@ TEMPLATES = Path(__file__).resolve().parent / "templates"
 @functools.cache
 def environment() -> jinja2.Environment:
     """The one Jinja environment; made at first use, not at import."""
-    return report_html.environment_of(TEMPLATES, report_html.TEMPLATES)
+    found = report_html.environment_of(TEMPLATES, report_html.TEMPLATES)
+    found.globals.update(families=form.families)
+    return found
 
 
 def page(template: str, **context: Any) -> str:

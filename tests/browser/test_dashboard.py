@@ -64,7 +64,9 @@ def test_launch_watch_restart_and_export(
 ) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.goto(f"{server.url}/scenarios")
-    page.click("[data-scenario=sdc-parameter] >> text=Change first")
+    page.click("[data-scenario=sdc-parameter] >> text=Clone")
+    page.wait_for_selector("#launch")
+    page.evaluate("document.querySelectorAll('details').forEach((d) => d.open = true)")
     for path, value in WATCHABLE.items():
         page.fill(f"[name='f:{path}']", value)
     # The YAML beside the form follows, and stays valid.
@@ -154,8 +156,9 @@ def test_flaws_are_shown_where_they_are_while_typing(
     page.fill("#yaml", "title: Mine\nsteps: 3\nworkload: {parallel: {replicate: 4}}\n")
     page.wait_for_selector("#flaws.is-valid")
     wait_until(page, "document.getElementById('f-steps').value === '3'")
+    page.click(".adder summary")
     page.click("text=Add straggler.compute")
-    page.wait_for_selector("[name='f:faults.0.delay_s']")
+    page.wait_for_selector("[name='f:faults.0.delay_s']", state="attached")
     page.fill("[name='f:faults.0.rank']", "1")
     page.fill("[name='f:faults.0.at_step']", "2")
     page.wait_for_selector("#flaws.is-valid")

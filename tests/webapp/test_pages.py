@@ -20,9 +20,10 @@ SDC_ID = "20261130-221600-sdc-parameter-0002"
 
 
 def test_the_scenario_list_has_every_shipped_scenario(client: TestClient) -> None:
-    names = [item["name"] for item in client.get("/scenarios.json").json()["scenarios"]]
+    families = client.get("/scenarios.json").json()["families"]
+    names = [item["name"] for family in families for item in family["scenarios"]]
     page = client.get("/scenarios").text
-    assert names == list(catalogue())
+    assert sorted(names) == sorted(catalogue())
     assert all(f'data-scenario="{name}"' in page for name in names)
 
 
@@ -70,11 +71,24 @@ def test_an_alias_bomb_is_a_flaw(client: TestClient) -> None:
     assert "alias" in error["flaws"][0]["message"]
 
 
+def test_a_rerun_has_the_same_file_and_seed(
+    client: TestClient, launcher: RecordingLauncher, root: Path
+) -> None:
+    run = rb.sdc_run(root)
+    answer = client.post("/runs", data={"rerun": run.run_id})
+    assert answer.status_code == 303
+    assert launcher.launched == [
+        (run.scenario(), "sdc-parameter", "faultyard run sdc-parameter --seed 7")
+    ]
+    gone = client.post("/runs", data={"rerun": "20261130-221500-gone-0001"})
+    assert gone.status_code == 404
+
+
 def test_nothing_to_launch_is_an_error_that_names_the_fields(
     client: TestClient,
 ) -> None:
     error = client.post("/runs").json()["error"]
-    assert error["message"].endswith("allowed: scenario, yaml or form")
+    assert error["message"].endswith("allowed: scenario, rerun, yaml or form")
 
 
 def test_an_unknown_scenario_names_the_known_ones(client: TestClient) -> None:
@@ -195,6 +209,10 @@ def test_cancelling_asks_once_and_returns_to_the_run(
         f"/runs/{run.run_id}",
     )
     assert launcher.cancelled == [run.run_id]
+    answer = client.post(f"/runs/{run.run_id}/cancel", data={"back": "/queue"})
+    assert answer.headers["location"] == "/queue"
+    answer = client.post(f"/runs/{run.run_id}/cancel", data={"back": "//elsewhere"})
+    assert answer.headers["location"] == f"/runs/{run.run_id}"
     launcher.is_going = False
     assert client.post(f"/runs/{run.run_id}/cancel").status_code == 409
 

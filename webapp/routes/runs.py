@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi import APIRouter, Form, HTTPException, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from harness.errors import ScenarioError
 from harness.figures.catalogue import FIGURES
 from harness.scenario import Scenario, load
+from harness.store import RunDirectory
 from harness.views.listing import RunRow, rows
 from harness.views.run import RunView
 from webapp import editor
@@ -57,18 +58,22 @@ def run_list(
 
 @router.post("/runs", status_code=SEE_OTHER)
 async def launch(
-    request: Request, settings: SettingsOf, launcher: LauncherOf
+    request: Request, settings: SettingsOf, views: ViewsOf, launcher: LauncherOf
 ) -> Response:
     """Launch; answers at once with the run's page.
 
-    Fields: `scenario` (a name of the catalogue), or `source` with `yaml` or the form's.
+    Fields: `scenario` (a name of the catalogue), `rerun` (a run's id: the same file and
+    seed), or `source` with `yaml` or the form's.
     """
     form = await request.form(max_fields=2000, max_files=0)
     pairs = [(name, str(value)) for name, value in form.multi_items()]
     fields = dict(pairs)
     name = fields.get("scenario") or fields.get("name") or "edited"
     try:
-        scenario, command = _wanted(fields, pairs, settings)
+        if fields.get("rerun"):
+            scenario, command, name = _again(views.store.open(fields["rerun"]))
+        else:
+            scenario, command = _wanted(fields, pairs, settings)
     except ScenarioError:
         if "text/html" not in request.headers.get("accept", ""):
             raise
@@ -87,12 +92,28 @@ def run_page(request: Request, run_id: str, views: ViewsOf) -> Response:
 
 
 @router.post("/runs/{run_id}/cancel", status_code=SEE_OTHER)
-def cancel(run_id: str, views: ViewsOf, launcher: LauncherOf) -> Response:
-    """Ask a run to end; it heals its faults and cleans up before it does."""
+def cancel(
+    run_id: str,
+    views: ViewsOf,
+    launcher: LauncherOf,
+    back: Annotated[str, Form(max_length=200)] = "",
+) -> Response:
+    """Ask a run to end; it heals its faults and cleans up before it does.
+
+    `back` is where to go then: the run's page, or `/queue`.
+    """
     run = views.store.open(run_id)
     if not launcher.cancel(run):
         raise HTTPException(409, f"run {run_id} is not going on any more")
-    return RedirectResponse(f"/runs/{run_id}", status_code=SEE_OTHER)
+    target = "/queue" if back == "/queue" else f"/runs/{run_id}"
+    return RedirectResponse(target, status_code=SEE_OTHER)
+
+
+def _again(run: RunDirectory) -> tuple[Scenario, str | None, str]:
+    """(scenario with its seed, command, name) of an earlier run."""
+    meta = run.meta()
+    command = meta.command if meta and run.run_id not in meta.command else None
+    return run.scenario(), command, meta.scenario_name if meta else "again"
 
 
 def _wanted(
@@ -104,7 +125,9 @@ def _wanted(
         scenario = load(scenario_path(settings.scenarios, shipped))
         return scenario, f"faultyard run {shipped}"
     if "source" not in fields and "yaml" not in fields:
-        raise HTTPException(422, "nothing to launch; allowed: scenario, yaml or form")
+        raise HTTPException(
+            422, "nothing to launch; allowed: scenario, rerun, yaml or form"
+        )
     return editor.scenario_of(pairs), None
 
 

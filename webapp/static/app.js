@@ -59,6 +59,18 @@ function markFlawedFields() {
   });
 }
 
+// --- import: a file is opened in the editor, or submitted where there is none yet ----------
+async function importFile(input) {
+  const [file] = input.files;
+  if (!file) return;
+  if (input.dataset.submits !== undefined) return input.form.submit();
+  const area = document.getElementById("yaml");
+  area.value = await file.text();
+  document.querySelector("[name=name]").value = file.name.replace(/\.ya?ml$/i, "");
+  area.dispatchEvent(new Event("input", { bubbles: true }));
+  input.value = "";
+}
+
 // --- a page that lost its server says so ----------------------------------------------------
 function showLost(isLost) {
   const note = document.getElementById("lost");
@@ -87,6 +99,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (source) source.value = event.target.id === "yaml" ? "yaml" : "form";
     if (event.target.id === "yaml") numberLines();
   });
+  document.body.addEventListener("change", (event) => { if (event.target.type === "file") importFile(event.target); });
   document.body.addEventListener("click", (event) => {
     const line = event.target.closest("[data-go]");
     if (line) goToLine(Number(line.dataset.go));
