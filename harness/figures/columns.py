@@ -1,4 +1,4 @@
-"""Columns of the two heatmaps: grouped by check, banded by injection. Pure."""
+"""Columns of the two heatmaps: grouped by check, folded where there are many. Pure."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Protocol
 
-from harness.figures.style import Figure, axis, band_label, layout
+from harness.figures.strips import TOP_PX, strips, top_px
+from harness.figures.style import Figure, axis, layout
 from harness.palette import Theme
-from harness.views.timeline import Band
+from harness.views.timeline import Timeline
 
 # Below it the picture scrolls sideways instead of blurring.
 MIN_COLUMN_PX = 3
 ROW_PX = 30
+MIN_ROW_PX = 8
+MAX_ROWS_PX = 640
 MAX_TICKS = 24
 # More columns than this stand without gaps: lines would cover narrow cells.
 MAX_GAPPED = 150
+# More columns than this are folded: a screen has no more pixels to tell them apart.
+MAX_COLUMNS = 400
+MAX_SEPARATORS = 60
 
 
 class Column(Protocol):
@@ -29,6 +35,10 @@ class Column(Protocol):
     @property
     def step(self) -> int:
         """Step of the check."""
+
+    @property
+    def at_s(self) -> float:
+        """When it ended, seconds since the run began."""
 
 
 class Grid(Protocol):
@@ -44,17 +54,23 @@ class Grid(Protocol):
 
     @property
     def cells(self) -> Sequence[str]:
-        """A string a rank, a letter a column."""
+        """A string a row, a letter a column."""
+
+    @property
+    def spans(self) -> Sequence[tuple[int, int]]:
+        """First and last rank of each row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckSpan:
-    """The columns `first` to `last` of one check."""
+    """The columns `first` to `last` of one check, or one column of several checks."""
 
     check: int
     step: int
     first: int
     last: int
+    last_check: int
+    last_step: int
 
 
 def spans(columns: Sequence[Column]) -> list[CheckSpan]:
@@ -64,10 +80,37 @@ def spans(columns: Sequence[Column]) -> list[CheckSpan]:
     for (check, step), members in groupby(columns, key=lambda c: (c.check, c.step)):
         size = sum(1 for _ in members)
         found.append(
-            CheckSpan(check=check, step=step, first=start, last=start + size - 1)
+            CheckSpan(
+                check=check,
+                step=step,
+                first=start,
+                last=start + size - 1,
+                last_check=check,
+                last_step=step,
+            )  # fmt: skip
         )
         start += size
     return found
+
+
+def folded(found: list[CheckSpan], limit: int = MAX_COLUMNS) -> list[CheckSpan]:
+    """Where there are too many columns: one for each check, or for several."""
+    per_column = -(-len(found) // limit)
+    spans_of = [found[i : i + per_column] for i in range(0, len(found), per_column)]
+    return [
+        CheckSpan(check=part[0].check, step=part[0].step, first=place, last=place,
+                  last_check=part[-1].check, last_step=part[-1].step)
+        for place, part in enumerate(spans_of)
+    ]  # fmt: skip
+
+
+def sources(found: list[CheckSpan], limit: int = MAX_COLUMNS) -> list[tuple[int, int]]:
+    """First and last column of the grid behind each column of `folded`."""
+    per_column = -(-len(found) // limit)
+    return [
+        (found[i].first, found[min(i + per_column, len(found)) - 1].last)
+        for i in range(0, len(found), per_column)
+    ]
 
 
 def gap(num_columns: int) -> int:
@@ -86,7 +129,9 @@ def ticks(found: list[CheckSpan]) -> dict[str, Any]:
 
 
 def separators(found: list[CheckSpan], theme: Theme) -> list[dict[str, Any]]:
-    """A line between one check and the next."""
+    """A line between one check and the next, where there is room for lines."""
+    if len(found) > MAX_SEPARATORS:
+        return []
     return [
         {
             "type": "line", "xref": "x", "yref": "paper", "x0": span.first - 0.5,
@@ -97,34 +142,12 @@ def separators(found: list[CheckSpan], theme: Theme) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def injection_strips(
-    found: list[CheckSpan], bands: Sequence[Band], theme: Theme
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """(shapes, labels) above the checks that were made while a fault was active."""
-    shapes: list[dict[str, Any]] = []
-    labels: list[dict[str, Any]] = []
-    for band in bands:
-        inside = [span for span in found if _is_inside(span, band)]
-        if not inside:
-            continue
-        left, right = inside[0].first - 0.5, inside[-1].last + 0.5
-        shapes.append(
-            {
-                "type": "rect", "xref": "x", "yref": "paper", "x0": left, "x1": right,
-                "y0": 1.01, "y1": 1.05, "fillcolor": band.color, "line": {"width": 0},
-            }
-        )  # fmt: skip
-        late = left > 0.6 * (found[-1].last + 1)
-        labels.append(band_label(band, theme, 1.06, left, right, is_late=late))
-    return shapes, labels
-
-
 def grid_layout(
     theme: Theme,
     ranks: Sequence[str],
-    num_columns: int,
     found: list[CheckSpan],
-    bands: Sequence[Band],
+    timeline: Timeline | None,
+    meta: dict[str, Any],
 ) -> dict[str, Any]:
     """Layout of a heatmap; `meta.min_width` is where sideways scrolling begins.
 
@@ -132,12 +155,17 @@ def grid_layout(
     the empty picture that stood there before the first check.
     """
     rows = max(1, len(ranks))
-    strips, labels = injection_strips(found, bands, theme)
+    num_columns = found[-1].last + 1 if found else 0
+    row_px = max(MIN_ROW_PX, min(ROW_PX, MAX_ROWS_PX // rows))
+    top = top_px(timeline) if timeline else TOP_PX
+    drawn, names = ([], []) if timeline is None else strips(
+        found, timeline, theme, row_px * rows
+    )  # fmt: skip
     return layout(
         theme,
-        28 + 52 + ROW_PX * rows,
-        margin={"l": 64, "r": 16, "t": 30, "b": 44},
-        meta={"min_width": 96 + MIN_COLUMN_PX * num_columns},
+        top + 50 + row_px * rows,
+        margin={"l": 64, "r": 16, "t": top, "b": 50},
+        meta={"min_width": 96 + MIN_COLUMN_PX * num_columns, **meta},
         xaxis=axis(
             theme,
             showgrid=False,
@@ -147,9 +175,11 @@ def grid_layout(
         yaxis=axis(
             theme, showgrid=False, type="category", range=[rows - 0.5, -0.5],
             categoryorder="array", categoryarray=list(ranks), fixedrange=True,
+            # Names closer than their own height would run into each other.
+            tickvals=list(ranks)[:: -(-14 // row_px)],
         ),
-        shapes=[*separators(found, theme), *strips],
-        annotations=labels,
+        shapes=[*separators(found, theme), *drawn],
+        annotations=names,
     )  # fmt: skip
 
 
@@ -199,54 +229,66 @@ def mark_traces(
     return traces
 
 
-def _is_inside(span: CheckSpan, band: Band) -> bool:
-    if band.from_step is None:
-        return False
-    after = band.to_step is not None and span.step > band.to_step
-    return span.step >= band.from_step and not after
-
-
 def grid_figure(
     theme: Theme,
     grid: Grid | None,
-    cells: Callable[[], dict[str, Any]],
+    draw: Callable[[list[list[int]]], dict[str, Any]],
     marks: Sequence[tuple[str, str, str, str]],
-    bands: Sequence[Band],
+    timeline: Timeline,
+    worst: Callable[[int, int, int], int],
 ) -> Figure:
-    """One group's picture: `cells`, `marks` over them; empty where `grid` is None."""
+    """One group's picture: cells, marks over them; empty where `grid` is None.
+
+    Args:
+        draw: the heatmap, for the grid's column that each row and column shows.
+        worst: of (row, first, last column) the column that speaks for all of them.
+    """
     if grid is None:
-        return {"data": [], "layout": grid_layout(theme, (), 0, [], ())}
+        return {"data": [], "layout": grid_layout(theme, (), [], None, {})}
     found = spans(grid.columns)
+    behind = [(number, number) for number in range(len(grid.columns))]
+    if len(grid.columns) > MAX_COLUMNS:
+        behind, found = sources(found), folded(found)
+    shown = [[a if a == b else worst(row, a, b) for a, b in behind]
+             for row in range(len(grid.ranks))]  # fmt: skip
+    cells = ["".join(grid.cells[row][n] for n in numbers)
+             for row, numbers in enumerate(shown)]  # fmt: skip
+    meta = {
+        "columns": [
+            [a, b, grid.columns[a].check, grid.columns[b].check] for a, b in behind
+        ],
+        "at_s": [round(grid.columns[a].at_s, 4) for a, _ in behind],
+        "rows": [list(span) for span in grid.spans],
+    }
     return {
-        "data": [cells(), *mark_traces(grid.ranks, grid.cells, found, marks)],
-        "layout": grid_layout(theme, grid.ranks, len(grid.columns), found, bands),
+        "data": [draw(shown), *mark_traces(grid.ranks, cells, found, marks)],
+        "layout": grid_layout(theme, grid.ranks, found, timeline, meta),
     }
 
 
 def cell_trace(
     grid: Grid,
-    values: list[list[Any]],
+    shown: list[list[int]],
+    value: Callable[[int, int], Any],
     hover: Callable[[int, int], str],
     *,
     limits: tuple[float, float],
     colorscale: list[list[Any]],
 ) -> dict[str, Any]:
-    """The heatmap of a grid: a value and a hover text for each (row, column)."""
-    numbers = range(len(grid.columns))
+    """The heatmap: value and hover text of the column that each cell shows."""
+    num_columns = len(shown[0]) if shown else 0
     return {
         "type": "heatmap",
         "name": "cells",
-        "x": list(numbers),
+        "x": list(range(num_columns)),
         "y": list(grid.ranks),
-        "z": values,
+        "z": [[value(row, n) for n in numbers] for row, numbers in enumerate(shown)],
         "zmin": limits[0],
         "zmax": limits[1],
         "colorscale": colorscale,
         "showscale": False,
-        "xgap": gap(len(grid.columns)),
-        "ygap": 2,
-        "text": [
-            [hover(row, number) for number in numbers] for row in range(len(grid.ranks))
-        ],
+        "xgap": gap(num_columns),
+        "ygap": 2 if len(grid.ranks) <= 32 else 1,
+        "text": [[hover(row, n) for n in numbers] for row, numbers in enumerate(shown)],
         "hovertemplate": "%{text}<extra></extra>",
     }

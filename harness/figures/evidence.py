@@ -23,6 +23,7 @@ _LEVELS = {
     ev.MISSING: 3,
     ev.NOT_COMPARED: 4,
 }
+_SEVERITY = (ev.NOT_COMPARED, ev.AGREES, ev.MISSING, ev.UNDECIDED, ev.OUTLIER)
 _FILLS = ("cell-agree", "cell-outlier", "cell-undecided", "cell-missing", "cell-none")
 
 
@@ -32,10 +33,18 @@ def figure(view: RunView, theme: Theme, group: int = 0) -> style.Figure:
     return columns.grid_figure(
         theme,
         grid,
-        lambda: _cells(view.evidence[group], theme),
+        lambda shown: _cells(view.evidence[group], shown, theme),
         _marks(theme),
-        view.timeline.bands,
+        view.timeline,
+        lambda row, first, last: _worst(view.evidence[group], row, first, last),
     )
+
+
+def _worst(grid: ev.EvidenceGrid, row: int, first: int, last: int) -> int:
+    part = grid.cells[row][first : last + 1]
+    if not part.strip(ev.AGREES):
+        return first
+    return first + max(range(len(part)), key=lambda i: _SEVERITY.index(part[i]))
 
 
 def colorscale(fills: tuple[str, ...], theme: Theme) -> list[list[Any]]:
@@ -47,30 +56,39 @@ def colorscale(fills: tuple[str, ...], theme: Theme) -> list[list[Any]]:
     return scale
 
 
-def _cells(grid: ev.EvidenceGrid, theme: Theme) -> dict[str, Any]:
+def _cells(
+    grid: ev.EvidenceGrid, shown: list[list[int]], theme: Theme
+) -> dict[str, Any]:
+    num_cells = sum(len(numbers) for numbers in shown)
     return columns.cell_trace(
         grid,
-        [[_LEVELS[char] for char in row] for row in grid.cells],
-        lambda row, number: _hover(grid, row, number),
+        shown,
+        lambda row, number: _LEVELS[grid.cells[row][number]],
+        lambda row, number: _hover(grid, row, number, num_cells),
         limits=(-0.5, 4.5),
         colorscale=colorscale(_FILLS, theme),
     )
 
 
-def _hover(grid: ev.EvidenceGrid, row: int, number: int) -> str:
+def _hover(grid: ev.EvidenceGrid, row: int, number: int, num_cells: int) -> str:
     column = grid.columns[number]
     agrees = grid.cells[row][number] == ev.AGREES
-    if agrees and len(grid.columns) * len(grid.ranks) > MAX_FULL_HOVERS:
+    if agrees and num_cells > MAX_FULL_HOVERS:
         return f"{column.surface}<br>check {column.check} · step {column.step}"
     value = grid.values[row][number]
     place = f" · {column.layer}" if column.layer else ""
     lines = [
         f"<b>{grid.ranks[row]}</b> {ev.CELL_WORDS[grid.cells[row][number]]}",
         f"{column.surface}{place}",
-        f"signature {value}" if value else "no signature",
         f"{column.votes_text} agree · {column.status}",
         f"check {column.check} · step {column.step}",
     ]
+    if grid.spans[row][0] == grid.spans[row][1]:
+        lines.insert(2, f"signature {value}" if value else "no signature")
+    elif column.num_marked:
+        more = column.num_marked - len(column.marked)
+        named = ", ".join(column.marked) + (f" and {more} more" if more else "")
+        lines.insert(2, f"outliers: {named}")
     if column.problem:
         lines.append(column.problem)
     return "<br>".join(lines)

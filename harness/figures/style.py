@@ -98,8 +98,8 @@ def is_late(at_s: float, timeline: Timeline) -> bool:
 
 
 def verdict_shapes(timeline: Timeline, theme: Theme) -> list[dict[str, Any]]:
-    """A vertical line at each verdict, for a chart over seconds."""
-    return [
+    """A line at each verdict and a band while it stands, for a chart over seconds."""
+    lines = [
         {
             "type": "line", "xref": "x", "yref": "paper", "x0": mark.at_s,
             "x1": mark.at_s, "y0": 0, "y1": 1,
@@ -107,6 +107,16 @@ def verdict_shapes(timeline: Timeline, theme: Theme) -> list[dict[str, Any]]:
         }
         for mark in timeline.verdicts
     ]  # fmt: skip
+    bands = [
+        {
+            "type": "rect", "xref": "x", "yref": "paper", "x0": mark.at_s,
+            "x1": timeline.end_s if mark.closed_s is None else mark.closed_s,
+            "y0": 0, "y1": 0.03, "fillcolor": theme["ink"], "opacity": 0.45,
+            "line": {"width": 0},
+        }
+        for mark in timeline.verdicts
+    ]  # fmt: skip
+    return [*lines, *bands]
 
 
 def _until(band: Band, timeline: Timeline) -> float:

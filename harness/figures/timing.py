@@ -21,10 +21,20 @@ def figure(view: RunView, theme: Theme, group: int = 0) -> style.Figure:
     return columns.grid_figure(
         theme,
         grid,
-        lambda: _cells(view.timing[group], theme),
+        lambda shown: _cells(view.timing[group], shown, theme),
         _marks(theme),
-        view.timeline.bands,
+        view.timeline,
+        lambda row, first, last: _worst(view.timing[group], row, first, last),
     )
+
+
+def _worst(grid: tm.TimingGrid, row: int, first: int, last: int) -> int:
+    """The column furthest towards its threshold; what is missing comes first."""
+    shares = [share(s, column) for s, column in zip(
+        grid.charged_s[row][first : last + 1], grid.columns[first : last + 1],
+        strict=True)]  # fmt: skip
+    key = [2.0 if s is None else s for s in shares]
+    return first + key.index(max(key))
 
 
 def share(value: float | None, column: tm.TimingColumn) -> float | None:
@@ -39,16 +49,13 @@ def share(value: float | None, column: tm.TimingColumn) -> float | None:
     return max(-1.0, min(1.0, (value - middle) / (limit - middle)))
 
 
-def _cells(grid: tm.TimingGrid, theme: Theme) -> dict[str, Any]:
-    shares = [
-        [share(s, column) for s, column in zip(row, grid.columns, strict=True)]
-        for row in grid.charged_s
-    ]
+def _cells(grid: tm.TimingGrid, shown: list[list[int]], theme: Theme) -> dict[str, Any]:
     fills = ((0.0, "cell-fast"), (0.5, "cell-agree"), (1.0, "cell-slow"))
     return columns.cell_trace(
         grid,
-        shares,
-        lambda row, number: _hover(grid, row, number),
+        shown,
+        lambda row, n: share(grid.charged_s[row][n], grid.columns[n]),
+        lambda row, n: _hover(grid, row, n),
         limits=(-1.0, 1.0),
         colorscale=[[at, theme[name]] for at, name in fills],
     )

@@ -5,18 +5,31 @@ not a judgement of ours, so a clean run's grid is full of agreement.
 
     one character a cell:  0 agrees   1 outlier   ~ differs, nobody stands out
                            ? missing  - not compared
+
+A row of several ranks (`folding`) shows the worst of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.views import wording
+from harness.views.folding import (
+    ALL,
+    PeersOfRows,
+    Zoom,
+    rows,
+    text_of,
+    values_of,
+)
 from harness.views.source import RunFacts
 from vocab.events import CheckCompleted, SurfaceEvidence
 from vocab.names import rank_name
 
+# Names of outliers that a column keeps; its bitmap has all.
+MAX_MARKED = 12
+_SEVERITY = "0?1"
 AGREES, OUTLIER, UNDECIDED, MISSING, NOT_COMPARED = "0", "1", "~", "?", "-"
 CELL_WORDS = {
     AGREES: "agrees",
@@ -42,6 +55,8 @@ class EvidenceColumn:
     n: int
     votes_text: str
     problem: str
+    marked: tuple[str, ...]  # the first outliers, by name
+    num_marked: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,26 +81,37 @@ class CheckRow:
 class EvidenceGrid:
     """All exact comparisons of one peer group.
 
-    `cells[r]` has one character per column for the r-th rank; `values[r][c]` is its
-    signature in hexadecimal, None where it is missing.
+    `cells[r]` has one character per column for the r-th row; `values[r][c]` is its
+    signature in hexadecimal, None where it is missing or the row has several ranks.
     """
 
     group: str
-    ranks: tuple[str, ...]
+    ranks: tuple[str, ...]  # names of the rows: rank3, or rank0…255
+    spans: tuple[tuple[int, int], ...]  # first and last rank of each row
+    num_ranks: int
     columns: tuple[EvidenceColumn, ...]
     cells: tuple[str, ...]
     values: tuple[tuple[str | None, ...], ...]
     checks: tuple[CheckRow, ...]
 
 
-def evidence(facts: RunFacts) -> tuple[EvidenceGrid, ...]:
+def evidence(facts: RunFacts, zoom: Zoom = ALL) -> tuple[EvidenceGrid, ...]:
     """One grid per peer group, by name of the group."""
-    by_group: dict[str, list[tuple[float, CheckCompleted]]] = {}
+    by_group = checks_by_group(facts, zoom)
+    return tuple(_grid(group, by_group[group], zoom) for group in sorted(by_group))
+
+
+def checks_by_group(
+    facts: RunFacts, zoom: Zoom = ALL
+) -> dict[str, list[tuple[float, CheckCompleted]]]:
+    """The wanted checks of each group that has any, each with its time in seconds."""
+    found: dict[str, list[tuple[float, CheckCompleted]]] = {}
     for timed in facts.events:
         if isinstance(timed.event, CheckCompleted):
-            place = (facts.at_s(timed.at_ns), timed.event)
-            by_group.setdefault(timed.event.group, []).append(place)
-    return tuple(_grid(group, by_group[group]) for group in sorted(by_group))
+            checks = found.setdefault(timed.event.group, [])
+            if zoom.has_check(timed.event.check):
+                checks.append((facts.at_s(timed.at_ns), timed.event))
+    return found
 
 
 def notable(rows: Sequence[CheckRow], limit: int) -> tuple[CheckRow, ...]:
@@ -114,22 +140,28 @@ def cell(bit: str, status: str, *, is_present: bool) -> str:
     return OUTLIER if bit == "1" else AGREES
 
 
-def _grid(group: str, checks: list[tuple[float, CheckCompleted]]) -> EvidenceGrid:
+def _grid(
+    group: str, checks: list[tuple[float, CheckCompleted]], zoom: Zoom
+) -> EvidenceGrid:
     ranks = sorted({rank for _, check in checks for rank in check.group_ranks})
+    shown = rows(ranks, zoom)
+    peers = PeersOfRows(shown)
     columns: list[EvidenceColumn] = []
-    cells: list[list[str]] = [[] for _ in ranks]
-    values: list[list[str | None]] = [[] for _ in ranks]
+    cells: list[list[str]] = [[] for _ in shown]
+    values: list[list[str | None]] = [[] for _ in shown]
     for at_s, check in checks:
-        peer_of = {rank: peer for peer, rank in enumerate(check.group_ranks)}
+        peers_of = peers.of(check.group_ranks)
         for surface in check.surfaces:
             columns.append(_column(at_s, check, surface))
-            for row, rank in enumerate(ranks):
-                char, value = _cell_of(surface, peer_of.get(rank))
+            for row, members in enumerate(peers_of):
+                char, value = _cell_of(surface, members)
                 cells[row].append(char)
                 values[row].append(value)
     return EvidenceGrid(
         group=group,
-        ranks=tuple(rank_name(rank) for rank in ranks),
+        ranks=tuple(row.name for row in shown),
+        spans=tuple((row.ranks[0], row.ranks[-1]) for row in shown),
+        num_ranks=len(ranks),
         columns=tuple(columns),
         cells=tuple("".join(row) for row in cells),
         values=tuple(tuple(row) for row in values),
@@ -137,12 +169,20 @@ def _grid(group: str, checks: list[tuple[float, CheckCompleted]]) -> EvidenceGri
     )
 
 
-def _cell_of(surface: SurfaceEvidence, peer: int | None) -> tuple[str, str | None]:
-    if peer is None or peer >= len(surface.values):
+def _cell_of(surface: SurfaceEvidence, peers: Sequence[int]) -> tuple[str, str | None]:
+    """(character, signature) of a row; several ranks show their worst."""
+    if not peers or peers[0] >= len(surface.values):
         return NOT_COMPARED, None
-    value = surface.values[peer]
-    bit = surface.bitmap[peer : peer + 1] or "?"
-    return cell(bit, surface.status, is_present=value is not None), value
+    if len(peers) == 1:
+        value = surface.values[peers[0]]
+        bit = surface.bitmap[peers[0] : peers[0] + 1] or "?"
+        return cell(bit, surface.status, is_present=value is not None), value
+    bits = text_of(surface.bitmap, peers)
+    is_present = None not in values_of(surface.values, peers)
+    worst = max(bits or "?", key=_SEVERITY.index)
+    if worst == "1" and surface.status != "inconclusive":
+        return OUTLIER, None
+    return cell(worst, surface.status, is_present=is_present), None
 
 
 def _column(
@@ -160,7 +200,19 @@ def _column(
         n=surface.n,
         votes_text=wording.k_of_n(surface.k, surface.n),
         problem=check.problem or "",
+        marked=tuple(
+            rank_name(check.group_ranks[peer]) for peer in peers_at("1", surface.bitmap)
+        ),
+        num_marked=surface.bitmap.count("1"),
     )
+
+
+def peers_at(bit: str, bitmap: str, limit: int = MAX_MARKED) -> Iterator[int]:
+    """The first peers that have this bit."""
+    peer = bitmap.find(bit)
+    while peer >= 0 and limit > 0:
+        yield peer
+        peer, limit = bitmap.find(bit, peer + 1), limit - 1
 
 
 def _check_row(at_s: float, check: CheckCompleted) -> CheckRow:
@@ -168,8 +220,7 @@ def _check_row(at_s: float, check: CheckCompleted) -> CheckRow:
     outliers = {
         check.group_ranks[peer]
         for surface in check.surfaces
-        for peer, bit in enumerate(surface.bitmap)
-        if bit == "1"
+        for peer in peers_at("1", surface.bitmap, len(surface.bitmap))
     }
     source = "" if check.source_rank is None else rank_name(check.source_rank)
     return CheckRow(

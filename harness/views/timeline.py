@@ -56,6 +56,7 @@ class VerdictMark:
     state: State
     text: str
     step: int | None
+    closed_step: int | None  # None: still open, or closed at no step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +159,7 @@ def _finding(check: CheckCompleted) -> str:
 
 def _verdicts(facts: RunFacts) -> tuple[VerdictMark, ...]:
     closed = {
-        e.event.verdict_id: facts.at_s(e.at_ns)
+        e.event.verdict_id: (facts.at_s(e.at_ns), e.event.step)
         for e in facts.events
         if isinstance(e.event, IncidentClosed)
     }
@@ -166,14 +167,16 @@ def _verdicts(facts: RunFacts) -> tuple[VerdictMark, ...]:
     for timed in facts.events:
         if isinstance(timed.event, VerdictIssued):
             v = timed.event.verdict
+            closed_s, closed_step = closed.get(v.verdict_id, (None, None))
             marks.append(
                 VerdictMark(
                     at_s=facts.at_s(timed.at_ns),
-                    closed_s=closed.get(v.verdict_id),
+                    closed_s=closed_s,
                     verdict_id=v.verdict_id,
                     state=v.state,
                     text=wording.incident(v.kind, v.state, v.blamed),
                     step=v.step,
+                    closed_step=closed_step,
                 )
             )
     return tuple(marks)

@@ -10,15 +10,16 @@ the verdict knows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from harness.views import evidence, wording
 from harness.views.cards import StatisticView, statistic_view
+from harness.views.folding import ALL, PeersOfRows, Zoom, rows
 from harness.views.source import RunFacts
 from scout.decide import charged_s
 from vocab.events import CheckCompleted, TimingEvidence
-from vocab.names import rank_name
 
 WITHIN, SLOWER, FASTER = "0", "+", "<"
 CELL_WORDS = {
@@ -29,6 +30,10 @@ CELL_WORDS = {
     evidence.MISSING: "missing",
     evidence.NOT_COMPARED: "not compared",
 }
+
+
+_SEVERITY = (evidence.NOT_COMPARED, WITHIN, FASTER, evidence.MISSING,
+             evidence.UNDECIDED, SLOWER)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,25 +56,24 @@ class TimingColumn:
 class TimingGrid:
     """All timed intervals of one peer group.
 
-    `charged_s[r][c]` is what SCOUT compared (`scout.clock`), in seconds.
+    `charged_s[r][c]` is what SCOUT compared (`scout.clock`), in seconds; a row of
+    several ranks shows the slowest.
     """
 
     group: str
     ranks: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...]  # first and last rank of each row
+    num_ranks: int
     columns: tuple[TimingColumn, ...]
     cells: tuple[str, ...]
     charged_s: tuple[tuple[float | None, ...], ...]
     charged_text: tuple[tuple[str, ...], ...]
 
 
-def timing(facts: RunFacts) -> tuple[TimingGrid, ...]:
+def timing(facts: RunFacts, zoom: Zoom = ALL) -> tuple[TimingGrid, ...]:
     """One grid per peer group, by name of the group."""
-    by_group: dict[str, list[tuple[float, CheckCompleted]]] = {}
-    for timed in facts.events:
-        if isinstance(timed.event, CheckCompleted):
-            place = (facts.at_s(timed.at_ns), timed.event)
-            by_group.setdefault(timed.event.group, []).append(place)
-    return tuple(_grid(group, by_group[group]) for group in sorted(by_group))
+    by_group = evidence.checks_by_group(facts, zoom)
+    return tuple(_grid(group, by_group[group], zoom) for group in sorted(by_group))
 
 
 def notable(grid: TimingGrid, limit: int) -> tuple[int, ...]:
@@ -87,31 +91,49 @@ def charged_of(timing: TimingEvidence) -> tuple[float | None, ...]:
     return charged_s(timing)
 
 
-def _grid(group: str, checks: list[tuple[float, CheckCompleted]]) -> TimingGrid:
+def _grid(
+    group: str, checks: list[tuple[float, CheckCompleted]], zoom: Zoom
+) -> TimingGrid:
     ranks = sorted({rank for _, check in checks for rank in check.group_ranks})
+    shown = rows(ranks, zoom)
+    peers = PeersOfRows(shown)
     columns: list[TimingColumn] = []
-    cells: list[list[str]] = [[] for _ in ranks]
-    spent: list[list[float | None]] = [[] for _ in ranks]
+    cells: list[list[str]] = [[] for _ in shown]
+    spent: list[list[float | None]] = [[] for _ in shown]
     for at_s, check in checks:
-        peer_of = {rank: peer for peer, rank in enumerate(check.group_ranks)}
+        peers_of = peers.of(check.group_ranks)
         for item in check.timings:
             times = charged_of(item)
             present = [value for value in times if value is not None]
             middle = median(present) if present else None
             columns.append(_column(at_s, check, item, middle))
-            for row, rank in enumerate(ranks):
-                peer = peer_of.get(rank)
-                value = None if peer is None else times[peer]
-                cells[row].append(_cell(item, peer, value, middle))
+            for row, members in enumerate(peers_of):
+                char, value = _worst(item, members, times, middle)
+                cells[row].append(char)
                 spent[row].append(value)
     return TimingGrid(
         group=group,
-        ranks=tuple(rank_name(rank) for rank in ranks),
+        ranks=tuple(row.name for row in shown),
+        spans=tuple((row.ranks[0], row.ranks[-1]) for row in shown),
+        num_ranks=len(ranks),
         columns=tuple(columns),
         cells=tuple("".join(row) for row in cells),
         charged_s=tuple(tuple(row) for row in spent),
         charged_text=tuple(tuple(wording.seconds(s) for s in row) for row in spent),
     )
+
+
+def _worst(
+    item: TimingEvidence,
+    peers: Sequence[int],
+    times: tuple[float | None, ...],
+    middle: float | None,
+) -> tuple[str, float | None]:
+    """(character, seconds) of a row: several ranks show the slowest that is marked."""
+    found = [(_cell(item, p, times[p], middle), times[p]) for p in peers]
+    if not found:
+        return evidence.NOT_COMPARED, None
+    return max(found, key=lambda pair: (_SEVERITY.index(pair[0]), pair[1] or 0.0))
 
 
 def _cell(

@@ -33,8 +33,8 @@ def test_a_rank_of_another_group_is_not_compared() -> None:
         surface="hidden.parameters", recipe="hidden", layer=None, values=("a", "a"),
         status="agree", bitmap="00", k=2, n=2,
     )  # fmt: skip
-    assert ev._cell_of(surface, None) == (ev.NOT_COMPARED, None)
-    assert ev._cell_of(surface, 1) == (ev.AGREES, "a")
+    assert ev._cell_of(surface, ()) == (ev.NOT_COMPARED, None)
+    assert ev._cell_of(surface, (1,)) == (ev.AGREES, "a")
 
 
 def test_slower_and_faster_are_told_apart() -> None:
@@ -50,7 +50,8 @@ def test_slower_and_faster_are_told_apart() -> None:
 
 @given(st.text(alphabet="01", min_size=1, max_size=40))
 def test_every_stretch_of_outliers_has_one_mark_inside_it(row: str) -> None:
-    spans = [columns.CheckSpan(check=0, step=1, first=0, last=len(row) - 1)]
+    spans = [columns.CheckSpan(check=0, step=1, first=0, last=len(row) - 1,
+                              last_check=0, last_step=1)]  # fmt: skip
     places = columns.middles(row, "1", spans)
     assert len(places) == len([part for part in row.split("0") if part])
     assert all(row[int(place)] == "1" for place in places)
