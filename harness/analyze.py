@@ -2,6 +2,7 @@
 
     events/rank*.jsonl      CheckCompleted    ─► scout.decide  ─► Verdict (sdc, slow)
     events/observer*.jsonl  ProgressCompared  ─► scout.hang    ─► Verdict (hang, crash)
+    events/leaf*.jsonl      FlowCounted       ─► spraycheck    ─► Verdict (link)
 
 Reads nothing that tells the truth: no `faults.*` file, and of the scenario only SCOUT's
 settings and the mesh. Same evidence and settings give the same verdicts.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from harness.fabric.analysis import link_verdicts
 from harness.scenario import Scenario
 from harness.store import RunDirectory
 from scout.config import ScoutConfig
@@ -27,7 +29,8 @@ from vocab.events import (
 )
 from vocab.verdict import EvidenceRef, Verdict
 
-_DETECTORS = ("rank*", "observer*")
+DETECTORS = ("rank*", "observer*", "fabric", "leaf*", "monitor")
+"""Whose files hold evidence or verdicts; never `faults.*`."""
 
 
 def recompute(
@@ -43,12 +46,13 @@ def recompute(
         ScenarioError: the run's scenario cannot be read.
     """
     scenario = run.scenario()
-    if config is None:
-        if scenario.scout == "off":
-            return ()
+    events = evidence_of(run)
+    found = list(link_verdicts(events))
+    if config is None and scenario.scout != "off":
         config = scenario.scout
-    events = _evidence(run)
-    found = [*_from_checks(events, config), *_from_progress(events, config, scenario)]
+    if config is not None:
+        found += _from_checks(events, config)
+        found += _from_progress(events, config, scenario)
     return tuple(sorted(found, key=lambda verdict: verdict.at_ns))
 
 
@@ -56,7 +60,7 @@ def stored(run: RunDirectory) -> tuple[Verdict, ...]:
     """Verdicts that the run's own detectors wrote, by time."""
     found = [
         stamped.event.verdict
-        for stamped in _evidence(run)
+        for stamped in evidence_of(run)
         if isinstance(stamped.event, VerdictIssued)
     ]
     return tuple(sorted(found, key=lambda verdict: verdict.at_ns))
@@ -72,9 +76,10 @@ def mesh_of(scenario: Scenario) -> Mesh:
     return Mesh.from_sizes(**scenario.workload.parallel.model_dump())
 
 
-def _evidence(run: RunDirectory) -> list[Stamped]:
+def evidence_of(run: RunDirectory) -> list[Stamped]:
+    """All that detectors saw or said, by time."""
     reader = run.reader()
-    found = [s for which in _DETECTORS for s in reader.read(sources=which).events]
+    found = [s for which in DETECTORS for s in reader.read(sources=which).events]
     return sorted(found, key=lambda stamped: stamped.t_ns)
 
 

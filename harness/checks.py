@@ -45,6 +45,7 @@ from vocab.events import (
     UnreadableLine,
     VerdictIssued,
 )
+from vocab.fabric_events import PathsCompared
 from vocab.names import rank_name
 from vocab.verdict import Kind, State, Verdict
 
@@ -299,10 +300,20 @@ def _not_looked(
     """A run in which nobody looked proves nothing, also where nobody is expected."""
     if any(incident.found for incident in found.incidents):
         return
+    if scenario.fabric != "none" and not _has_compared_paths(events):
+        yield "SprayCheck compared no path: nobody looked"
     if scenario.scout == "off":
-        yield "SCOUT was off: nobody looked"
+        if scenario.fabric == "none":
+            yield "SCOUT was off: nobody looked"
     elif not any(check.problem is None for check in _checks(events)):
         yield "SCOUT completed no check: nobody looked"
+
+
+def _has_compared_paths(events: Sequence[Stamped]) -> bool:
+    return any(
+        isinstance(item.event, PathsCompared) and item.event.is_conclusive
+        for item in events
+    )
 
 
 def _steps_done(scenario: Scenario, events: Sequence[Stamped]) -> tuple[int, ...]:

@@ -70,6 +70,10 @@ _WRITTEN = "the update writes it into the weights"
 _IF_REPLAYED = "as persistent, once a replay meets it; between them it is not seen"
 _NOT_REPLAYED = "what no replay brings is not seen (SCOUT sec. 11 Replay coverage)"
 _ONE_GROUP = "one group has no other to compare with (SCOUT sec. 6.1.2, 11)"
+_ONE_FLOW = "one step measures one flow of each leaf, which cannot tell up from down"
+_BY_COUNT = "once a measured flow crosses it with enough packets (SprayCheck P_min)"
+_ROUTED = "routing leaves it out: k - 1 paths, and nothing is lost"
+_NOT_SPINE = "no leaf-spine link is at fault"
 _QUIET = "every injection but the fault: a detector must not see the injector"
 
 COVERAGE: tuple[Cell, ...] = (
@@ -220,7 +224,7 @@ COVERAGE: tuple[Cell, ...] = (
     *_cells(
         "hang.frozen",
         "backward pass",
-        one_shot=(_FOUND, ("hang-frozen-backward",), ""),
+        one_shot=(_FOUND, ("hang-frozen-backward", "fabric-hang-frozen"), ""),
     ),
     *_cells(
         "hang.frozen",
@@ -264,6 +268,80 @@ COVERAGE: tuple[Cell, ...] = (
     *_cells("crash.signal", "process", one_shot=(_FOUND, ("crash-signal",), "")),
     *_cells("crash.signal", "process and observer, as a dead host",
             one_shot=(_FOUND, ("crash-host",), "told as a silent host")),
+    *_cells(
+        "link.gray",
+        "directed link",
+        one_shot=(_OUTSIDE, (), _ONE_FLOW),
+        intermittent=(_FOUND, (), _BY_COUNT),
+        persistent=(_FOUND, ("link-gray-up", "link-gray-down", "link-two-at-once"),
+                    _BY_COUNT),
+    ),
+    *_cells(
+        "link.burst",
+        "directed link",
+        one_shot=(_OUTSIDE, (), _ONE_FLOW),
+        intermittent=(_FOUND, (), _BY_COUNT),
+        persistent=(_FOUND, ("link-two-at-once",), _BY_COUNT),
+    ),
+    *_cells(
+        "link.size",
+        "directed link",
+        one_shot=(_OUTSIDE, (), _ONE_FLOW),
+        intermittent=(_FOUND, (), _BY_COUNT),
+        persistent=(_FOUND, ("link-size",), _BY_COUNT),
+    ),
+    *_cells(
+        "link.blackhole",
+        "directed link",
+        one_shot=(_OUTSIDE, (), _ONE_FLOW),
+        intermittent=(_FOUND, (), _BY_COUNT),
+        persistent=(_FOUND, ("link-blackhole",), _BY_COUNT),
+    ),
+    *_cells(
+        "link.down",
+        "carrier of a link",
+        one_shot=(_CONTROL, (), _ROUTED),
+        intermittent=(_CONTROL, (), _ROUTED),
+        persistent=(_CONTROL, ("control-links-down",), _ROUTED),
+    ),
+    *_cells("link.flap", "carrier of a link",
+            persistent=(_CONTROL, ("control-links-down",), _ROUTED)),
+    *_cells(
+        "spine.down",
+        "switch, noticed by its neighbours",
+        one_shot=(_CONTROL, (), _ROUTED),
+        intermittent=(_CONTROL, (), _ROUTED),
+        persistent=(_CONTROL, (), _ROUTED),
+    ),
+    *_cells(
+        "spine.down",
+        "switch, unnoticed",
+        persistent=(_FOUND, ("spine-dead",), "as a switch, once three of its links are "
+                    "seen to fail"),
+    ),
+    *_cells(
+        "host.loss",
+        "link between host and leaf",
+        one_shot=(_CONTROL, (), _NOT_SPINE),
+        intermittent=(_CONTROL, (), _NOT_SPINE),
+        persistent=(_CONTROL, ("control-fabric",), _NOT_SPINE),
+    ),
+    *_cells(
+        "traffic.competing",
+        "queues",
+        one_shot=(_CONTROL, (), _NOT_SPINE),
+        intermittent=(_CONTROL, (), _NOT_SPINE),
+        persistent=(_CONTROL, ("control-congestion",), "the measured flow is "
+                    "prioritized where it is sprayed"),
+    ),
+    *_cells(
+        "traffic.spoofed_marks",
+        "marks",
+        one_shot=(_CONTROL, (), _NOT_SPINE),
+        intermittent=(_CONTROL, (), _NOT_SPINE),
+        persistent=(_CONTROL, ("control-fabric",), "a leaf strips marks that are not "
+                    "its own"),
+    ),
     *_cells("observer.kill", "observer",
             one_shot=(_CONTROL, ("observer-killed",), "it is started again")),
 )  # fmt: skip

@@ -1,8 +1,8 @@
 """Which verdict answers which expected incident: exact sets, windows, one to one. Pure.
 
 Called by `checks`. A verdict answers an expectation when kind, state, the exact set of
-blamed names, and scope and heading where they are given, are equal and its step lies in
-the window. Nothing is forgiven: what
+blamed names, and scope, heading and suspects where they are given, are equal and its
+step lies in the window. Nothing is forgiven: what
 answers nothing is an extra, whatever it says beside the truth.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.scenario import Expectation
-from vocab.names import rank_name
+from vocab.names import rank_name, spine_name
 from vocab.verdict import State, Verdict
 
 
@@ -67,17 +67,22 @@ def effective(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 def targets_of(expected: Expectation) -> tuple[str, ...]:
     """Names that must be blamed, exactly."""
-    return (*(rank_name(rank) for rank in sorted(expected.ranks)), *expected.links)
+    return (
+        *(rank_name(rank) for rank in sorted(expected.ranks)),
+        *expected.links,
+        *(spine_name(spine) for spine in sorted(expected.spines)),
+    )
 
 
 def says_the_same(expected: Expectation, verdict: Verdict) -> bool:
-    """Whether kind, state, scope, heading and the set of blamed names are equal."""
+    """Whether kind, state, scope, heading and the sets of names are equal."""
     return (
         verdict.kind is expected.kind
         and verdict.state is expected.state
         and expected.scope in (None, verdict.scope)
         and expected.heading in (None, verdict.heading)
         and set(verdict.blamed) == set(targets_of(expected))
+        and (not expected.suspects or set(verdict.suspects) == set(expected.suspects))
     )
 
 

@@ -22,6 +22,7 @@ from vocab.events import PhaseChanged, ProcessStarted, RunEnded, RunStarted
 from vocab.journal import EventWriter
 
 if TYPE_CHECKING:
+    from harness.fabric.process import FabricProcess
     from harness.store import RunDirectory
     from harness.watch import Watch, Watched
 
@@ -34,7 +35,7 @@ def main(argv: list[str]) -> int:
 
     1. wait for the slot: one run at a time
     2. start the zygote, which imports torch; import our own things meanwhile
-    3. heal first: end what killed runs left behind
+    3. heal first: end what killed runs left behind; start the fabric, if any
     4. start the ranks
     5. watch them until they are done, dead, late or cancelled; where the scenario
        allows restarts, do 6, 7, 2 and 4 and watch again
@@ -52,6 +53,7 @@ def main(argv: list[str]) -> int:
             if attempt.wait_for_slot(ticket):  # 1
                 attempt.start_zygote()  # 2
                 attempt.heal_leftovers()  # 3
+                attempt.start_fabric()  # 3
                 attempt.start_ranks()  # 4
                 attempt.watch()  # 5
         except Exception as error:  # the machine's fault or ours, never a finding
@@ -75,6 +77,7 @@ class Attempt:
         self._attempt = 0  # starts of the job
         self._began_ns = 0  # wall time that durations count from
         self._runtime: ProcessRuntime | None = None
+        self._fabric: FabricProcess | None = None
         self._truth: EventWriter | None = None
         self._watch: Watch | None = None
         self._watched: Watched | None = None
@@ -114,6 +117,14 @@ class Attempt:
         for run in close_killed(self._path.parent, spare=spare):
             sys.stderr.write(f"closed {run.run_id}, which was killed\n")
 
+    def start_fabric(self) -> None:
+        """The network between hosts, where the scenario has one: a process."""
+        from harness.fabric.process import FabricProcess
+
+        if self._run().scenario().fabric != "none":
+            self._fabric = FabricProcess.start(self._path)
+            self._events.write(ProcessStarted(name="fabric", pid=self._fabric.pid))
+
     def start_ranks(self) -> None:
         """Say what runs, and start it."""
         from harness.watch import Watch
@@ -137,7 +148,13 @@ class Attempt:
             )
         self._truth = EventWriter(run.events, "faults.harness").open()
         self._watch = Watch(
-            run, scenario, self._runtime, self._events, self._truth, self._attempt
+            run,
+            scenario,
+            self._runtime,
+            self._events,
+            self._truth,
+            self._attempt,
+            self._fabric,
         )
         self._runtime.start(scenario.num_ranks)
 
@@ -169,7 +186,10 @@ class Attempt:
             self._watch.heal()
 
     def stop(self) -> None:
-        """End ranks, zygote and observers."""
+        """End fabric, ranks, zygote and observers."""
+        if self._fabric is not None:
+            self._fabric.stop(_STOP_GRACE_S)
+            self._fabric = None
         if self._runtime is not None:
             news = self._runtime.stop(_STOP_GRACE_S)
             if self._watch is not None:

@@ -26,13 +26,27 @@ from pydantic import (
 )
 
 from harness.errors import ScenarioError
+from harness.fabric.scenario_check import fabric_flaws, link_flaws
+from harness.fabric.settings import SimulatedFabric
 from harness.scenario_flaws import explain_all
 from harness.scenario_text import Path as FieldPath
 from harness.scenario_text import Source, compose, override
-from injectors.fault import Parameters, RankParameters
+from injectors.fault import (
+    FabricParameters,
+    Parameters,
+    RankParameters,
+    StepParameters,
+)
 from injectors.registry import FAULTS
 from scout.config import ScoutConfig
 from vocab.verdict import Heading, Kind, Scope, State
+
+NOT_IN_SCRIPTS = {
+    "straggler.input": "needs a loop that shows its batches to SCOUT",
+    "hang.input": "needs a loop that shows its batches to SCOUT",
+    "straggler.checkpoint": "needs a loop that shows its checkpoints to SCOUT",
+}
+"""Faults of phases that an unmodified script does not show, and why."""
 
 SCENARIOS = Path(__file__).resolve().parent.parent / "scenarios"
 
@@ -103,6 +117,18 @@ class Workload(_Strict):
     checkpoint_pause_s: float = Field(
         0.0, ge=0, le=600, description="idle seconds of a save, as slow storage takes"
     )
+    script: str | None = Field(
+        None,
+        min_length=1,
+        description="a training script of yours, run in each rank as by torchrun, in "
+        "place of the model; from the command line only; absent: none",
+    )
+    args: tuple[str, ...] = Field((), description="arguments of the script")
+    cwd: str | None = Field(
+        None,
+        min_length=1,
+        description="folder that the script runs in; absent: where it is launched",
+    )
 
     def batch_of(self, rank: int) -> int:
         """Sequences of one rank and step."""
@@ -133,6 +159,10 @@ class Expectation(_Strict):
     )
     ranks: tuple[int, ...] = Field((), description="exactly these ranks are blamed")
     links: tuple[str, ...] = Field((), description="exactly these links are blamed")
+    spines: tuple[int, ...] = Field((), description="exactly these spines are blamed")
+    suspects: tuple[str, ...] = Field(
+        (), description="nobody is blamed, and it is exactly one of these; absent: any"
+    )
     from_step: int = Field(ge=1, description="no verdict may come before this step")
     by_step: int = Field(ge=1, description="the verdict must stand by this step")
     outside_coverage: bool = Field(
@@ -160,7 +190,9 @@ class Scenario(_Strict):
     steps: int = Field(12, ge=1, le=1_000_000, description="optimizer steps")
     workload: Workload = Field(default_factory=Workload)
     runtime: Literal["process"] = Field("process", description="where ranks run")
-    fabric: Literal["none"] = Field("none", description="network between hosts")
+    fabric: Union[SimulatedFabric, Literal["none"]] = Field(  # noqa: UP007
+        "none", description="network between hosts"
+    )
     scout: Union[ScoutConfig, Literal["off"]] = Field(  # noqa: UP007
         default_factory=ScoutConfig
     )
@@ -182,6 +214,11 @@ class Scenario(_Strict):
         300.0, gt=0, le=86_400, description="the run is given up after this long"
     )
 
+    @field_validator("fabric", mode="before")
+    @classmethod
+    def _fabric_by_name(cls, value: Any) -> Any:
+        return {"kind": value} if value == "simulated" else value
+
     @field_validator("scout", mode="before")
     @classmethod
     def _off_is_false_in_yaml(cls, value: Any) -> Any:
@@ -198,6 +235,14 @@ class Scenario(_Strict):
             (fault_id, fault)
             for fault_id, fault in self.named_faults()
             if isinstance(fault, RankParameters) and fault.attempt == attempt
+        ]
+
+    def fabric_faults(self) -> list[tuple[str, FabricParameters]]:
+        """Faults of the network between hosts, with their ids."""
+        return [
+            (fault_id, fault)
+            for fault_id, fault in self.named_faults()
+            if isinstance(fault, FabricParameters)
         ]
 
     def named_faults(self) -> list[tuple[str, Parameters]]:
@@ -275,7 +320,9 @@ def catalogue(folder: Path = SCENARIOS) -> dict[str, Path]:
 
 
 def _cross_check(scenario: Scenario) -> Iterator[tuple[FieldPath, str, str, str]]:
+    yield from _check_script(scenario)
     last_rank = scenario.num_ranks - 1
+    named = scenario.named_faults()
     width, heads = scenario.workload.d_model, scenario.workload.num_heads
     if width % heads:
         yield (("workload", "d_model"), "is no multiple of num_heads", str(width),
@@ -284,36 +331,60 @@ def _cross_check(scenario: Scenario) -> Iterator[tuple[FieldPath, str, str, str]
     if heavy is not None and heavy > last_rank:
         yield (("workload", "heavy_rank"), "no such rank", str(heavy),
                f"0..{last_rank}")  # fmt: skip
+    yield from fabric_flaws(
+        scenario.fabric,
+        scenario.fabric_faults(),
+        num_ranks=scenario.num_ranks,
+        restarts=scenario.restarts,
+        positions={fault_id: n for n, (fault_id, _) in enumerate(named)},
+    )
     seen: set[str] = set()
-    for index, (fault_id, fault) in enumerate(scenario.named_faults()):
+    for index, (fault_id, fault) in enumerate(named):
         here: FieldPath = ("faults", index)
         if fault_id in seen:
             yield (*here, "id"), "is used twice", repr(fault_id), "one id per fault"
         seen.add(fault_id)
-        if isinstance(fault, RankParameters):
-            yield from _check_rank_fault(scenario, fault, here)
+        if isinstance(fault, StepParameters):
+            yield from _check_window(scenario, fault, here)
+        if isinstance(fault, RankParameters) and fault.rank > last_rank:
+            yield (*here, "rank"), "no such rank", str(fault.rank), f"0..{last_rank}"
     for index, expected in enumerate(scenario.expect):
         here = ("expect", index)
         for rank in expected.ranks:
             if rank > last_rank or rank < 0:
                 yield (*here, "ranks"), "no such rank", str(rank), f"0..{last_rank}"
+        yield from link_flaws(scenario.fabric, expected.links, scenario.num_ranks,
+                              (*here, "links"))  # fmt: skip
         if expected.by_step < expected.from_step:
             yield ((*here, "by_step"), "is before from_step", str(expected.by_step),
                    f"{expected.from_step} or more")  # fmt: skip
-        if (expected.state is State.ATTRIBUTED) != bool(
-            expected.ranks or expected.links
-        ):
+        named_somebody = expected.ranks or expected.links or expected.spines
+        if (expected.state is State.ATTRIBUTED) != bool(named_somebody):
             message = f"must fit state {expected.state.value}"
-            named = str(list(expected.ranks))
-            yield (*here, "ranks"), message, named, "somebody exactly if attributed"
+            ranks = str(list(expected.ranks))
+            yield (*here, "ranks"), message, ranks, "somebody exactly if attributed"
 
 
-def _check_rank_fault(
-    scenario: Scenario, fault: RankParameters, here: FieldPath
+def _check_script(
+    scenario: Scenario,
 ) -> Iterator[tuple[FieldPath, str, str, str]]:
-    if fault.rank >= scenario.num_ranks:
-        yield ((*here, "rank"), "no such rank", str(fault.rank),
-               f"0..{scenario.num_ranks - 1}")  # fmt: skip
+    """A script has its own model and loop: the fields for ours do nothing to it."""
+    workload = scenario.workload
+    has_script = workload.script is not None
+    message = f"has no effect {'on' if has_script else 'without'} a script"
+    allowed = "script, args, cwd, parallel" if has_script else "only beside a script"
+    for name in sorted(workload.model_fields_set - {"script", "parallel"}):
+        if (name in ("args", "cwd")) != has_script:
+            yield ("workload", name), message, str(getattr(workload, name)), allowed
+    for index, fault in enumerate(scenario.faults):
+        if has_script and fault.kind in NOT_IN_SCRIPTS:
+            yield (("faults", index, "kind"), NOT_IN_SCRIPTS[fault.kind],
+                   repr(fault.kind), "faults of other kinds")  # fmt: skip
+
+
+def _check_window(
+    scenario: Scenario, fault: StepParameters, here: FieldPath
+) -> Iterator[tuple[FieldPath, str, str, str]]:
     if fault.attempt > scenario.restarts + 1:
         yield ((*here, "attempt"), "is never started", str(fault.attempt),
                f"1..{scenario.restarts + 1} (see restarts)")  # fmt: skip

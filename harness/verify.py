@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from harness.analyze import recompute, stored, without_time
+from harness.analyze import evidence_of, recompute, stored, without_time
 from harness.errors import ScenarioError
 from harness.store import RunDirectory
 from vocab.codec import to_json
@@ -19,7 +19,6 @@ from vocab.events import Stamped, UnreadableLine
 from vocab.verdict import Verdict
 
 ABSENT = "absent"
-_DETECTORS = ("rank*", "observer*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,8 +104,7 @@ def _differences(where: str, left: Any, right: Any) -> Iterator[Difference]:
 
 def _missing(run: RunDirectory) -> Iterator[str]:
     """What the run once had and has no more, or cannot be read."""
-    reader = run.reader()
-    events = [s for which in _DETECTORS for s in reader.read(sources=which).events]
+    events = evidence_of(run)
     if not events:
         yield f"{run.events}: no events of any rank or observer"
         return

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from harness.ending import Ending, EndingRule
 from harness.events import EventReader
+from harness.fabric.process import FabricProcess
 from harness.processes import state_of
 from harness.runtime.base import News, RankExit, RankStarted, Runtime, RuntimeLost
 from harness.scenario import Scenario
@@ -63,8 +64,10 @@ class Watch:
         events: EventWriter,
         truth: EventWriter,
         attempt: int = 1,
+        fabric: FabricProcess | None = None,
     ) -> None:
         self._runtime = runtime
+        self._fabric = fabric
         self._emit = events.write
         self._reader: EventReader = run.reader()
         # A restarted job appends to the files of the one before.
@@ -91,6 +94,8 @@ class Watch:
             self.on_news(self._runtime.poll(TICK_S))
             for stamped in self._read():
                 self._on_event(stamped, time.monotonic())
+            if self._fabric is not None and self._fabric.problem is not None:
+                self._rule.on_lost(self._fabric.problem)
             now = time.monotonic()
             self._driver.tick(now)
             ending = self._rule.on_tick(

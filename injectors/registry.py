@@ -10,7 +10,7 @@ from injectors.crash_exception import (
 )
 from injectors.crash_exit import CrashExit, ExitSelf, ExitSelfProof
 from injectors.crash_signal import CrashSignal, KillSelf, KillSelfProof
-from injectors.fault import FaultKind, no_host_fault
+from injectors.fault import FaultKind, no_host_fault, no_rank_fault
 from injectors.hang_backward import BlockedBackward, HangBackward
 from injectors.hang_deadlock import Deadlock, HangDeadlock
 from injectors.hang_equal_progress import HangEqualProgress, PausedTransport
@@ -25,6 +25,20 @@ from injectors.hang_skipped_collective import (
     HangSkippedCollective,
     SkippedCollective,
 )
+from injectors.link_carrier import (
+    DeadSpine,
+    LinkDown,
+    LinkFlap,
+    NoCarrier,
+    SpineDown,
+)
+from injectors.link_loss import (
+    LinkBlackhole,
+    LinkBurst,
+    LinkGray,
+    LinkSize,
+    LossyLink,
+)
 from injectors.null import Null, NullFault
 from injectors.observer_kill import KillObserver, ObserverKill
 from injectors.sdc_activation import SdcActivation, SdcActivationFault
@@ -37,6 +51,14 @@ from injectors.straggler_compute import StragglerCompute, StragglerComputeFault
 from injectors.straggler_cpu_quota import CpuQuota, StragglerCpuQuota
 from injectors.straggler_input import SlowFetch, StragglerInput
 from injectors.straggler_throttle import DutyCycle, StragglerThrottle
+from injectors.traffic import (
+    CompetingFlow,
+    HostLoss,
+    LossyHostLink,
+    SpoofedMarks,
+    TrafficCompeting,
+    TrafficSpoofedMarks,
+)
 from injectors.trigger import TriggerAtStep
 
 FAULTS: dict[str, FaultKind] = {
@@ -183,5 +205,75 @@ FAULTS: dict[str, FaultKind] = {
         proves="One rank's observer dies: training goes on, and nobody is blamed.",
         make_rank_fault=KillObserver,
         make_host_fault=no_host_fault,
+    ),
+    "link.gray": FaultKind(
+        parameters=LinkGray,
+        proves="A directed link loses packets, each on its own.",
+        make_rank_fault=no_rank_fault,
+        make_host_fault=no_host_fault,
+        make_fabric_fault=LossyLink,
+    ),
+    "link.burst": FaultKind(
+        parameters=LinkBurst,
+        proves="A directed link loses packets in runs.",
+        make_rank_fault=no_rank_fault,
+        make_host_fault=no_host_fault,
+        make_fabric_fault=LossyLink,
+    ),
+    "link.size": FaultKind(
+        parameters=LinkSize,
+        proves="A directed link loses large packets only.",
+        make_rank_fault=no_rank_fault,
+        make_host_fault=no_host_fault,
+        make_fabric_fault=LossyLink,
+    ),
+    "link.blackhole": FaultKind(
+        parameters=LinkBlackhole,
+        proves="A directed link loses everything and stays in the routing.",
+        make_rank_fault=no_rank_fault,
+        make_host_fault=no_host_fault,
+        make_fabric_fault=LossyLink,
+    ),
+    "link.down": FaultKind(
+        parameters=LinkDown,
+        proves="A link has no carrier and leaves the routing: nobody may be blamed.",
+        make_rank_fault=no_rank_fault,
+        make_host_fault=no_host_fault,
+        make_fabric_fault=NoCarrier,
+    ),
+    "link.flap": FaultKind(
+        parameters=LinkFlap,
+        proves="A link's carrier comes and goes: nobody may be blamed.",
+        make_rank_fault=no_rank_fault,
+        make_host_fault=no_host_fault,
+        make_fabric_fault=NoCarrier,
+    ),
+    "spine.down": FaultKind(
+        parameters=SpineDown,
+        proves="A spine switch dies, noticed by its neighbours or not.",
+        make_rank_fault=no_rank_fault,
+        make_host_fault=no_host_fault,
+        make_fabric_fault=DeadSpine,
+    ),
+    "host.loss": FaultKind(
+        parameters=HostLoss,
+        proves="A link between host and leaf loses packets: no spine is blamed.",
+        make_rank_fault=no_rank_fault,
+        make_host_fault=no_host_fault,
+        make_fabric_fault=LossyHostLink,
+    ),
+    "traffic.competing": FaultKind(
+        parameters=TrafficCompeting,
+        proves="Another job's flow fills the queues: nobody may be blamed.",
+        make_rank_fault=no_rank_fault,
+        make_host_fault=no_host_fault,
+        make_fabric_fault=CompetingFlow,
+    ),
+    "traffic.spoofed_marks": FaultKind(
+        parameters=TrafficSpoofedMarks,
+        proves="A host marks packets as if they were measured: they must not count.",
+        make_rank_fault=no_rank_fault,
+        make_host_fault=no_host_fault,
+        make_fabric_fault=SpoofedMarks,
     ),
 }

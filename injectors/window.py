@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from injectors.fault import RankParameters
+from injectors.fault import StepParameters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class Window:
     draw_key: str
 
     @classmethod
-    def of(cls, parameters: RankParameters, seed: int, fault_id: str) -> Window:
+    def of(cls, parameters: StepParameters, seed: int, fault_id: str) -> Window:
         """The window that `parameters` describe, drawing from `seed` and the fault."""
         return cls(
             at_step=parameters.at_step,

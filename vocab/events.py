@@ -8,7 +8,8 @@ of a file is its `FileOpened` anchor. Times are CLOCK_MONOTONIC nanoseconds.
     rank3             TierReported StepEnded CheckCompleted VerdictIssued ...
     observer3         ObserverReady ObserverHeartbeat ProgressCompared VerdictIssued
     faults.rank3      FaultTriggered FaultInjected FaultHealed FaultFailed
-    faults.harness    the same, for faults injected from outside a rank
+    faults.harness    the same, for faults from outside a rank; also faults.fabric
+    fabric, leaf1     those of `vocab.fabric_events`; monitor: its verdicts
 
 Detectors never read a `faults.*` file (DESIGN 2.4).
 """
@@ -20,12 +21,9 @@ from typing import Any
 
 from vocab.codec import from_json, to_json
 from vocab.errors import DecodeError
+from vocab.event_base import Event as Event
+from vocab.fabric_events import FABRIC_EVENTS
 from vocab.verdict import Statistic, Verdict
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """Base of all events; the type written to the file is the class's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,6 +222,7 @@ class CheckCompleted(Event):
     replay_shape: tuple[int, ...] | None
     duration_s: float
     problem: str | None = None
+    sliced: tuple[str, ...] = ()  # parameters with elements in the optimizer's slice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -402,6 +401,7 @@ EVENT_TYPES: dict[str, type[Event]] = {
         ObserverReady,
         ObserverHeartbeat,
         ProgressCompared,
+        *FABRIC_EVENTS,
         FaultTriggered,
         FaultInjected,
         FaultHealed,

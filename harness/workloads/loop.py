@@ -1,6 +1,7 @@
 """The training loop itself, with the phases that real jobs have.
 
     fetch -> forward -> backward -> update -> loss over all ranks -> go on?
+                        └ its gradients cross the network, where there is one
         every `eval_every` steps: validation batches, without gradients
         every `checkpoint_every` steps: rank 0 (or every rank) saves, peers wait
 
@@ -23,6 +24,7 @@ import torch
 import torch.distributed as dist
 from torch.nn import functional as F
 
+from harness.fabric.endpoint import Network
 from harness.scenario import Scenario
 from harness.workloads.tokens import VALIDATION, Batch, Tokens, loader
 from scout.handle import Handle
@@ -42,6 +44,7 @@ class Job:
     events: EventWriter
     checkpoints: Path
     handle: Handle | None  # None: SCOUT is off
+    network: Network
 
     def phase(self, name: str) -> AbstractContextManager[None]:
         """The boundary of an evaluation or a checkpoint, where SCOUT is on."""
@@ -52,10 +55,13 @@ def train(job: Job) -> None:
     """All steps of the scenario."""
     workload = job.scenario.workload
     batches = _batches(job)
+    job_bytes = gradient_bytes(job.model)
     for step in range(1, job.scenario.steps + 1):
         began = time.perf_counter()
         loss = _loss(job.model, next(batches))
+        job.network.begin(step, job_bytes)
         loss.backward()  # type: ignore[no-untyped-call]
+        job.network.finish(step)
         job.optimizer.step()
         job.optimizer.zero_grad()
         mean_loss = _mean_over_ranks(loss) if workload.log_loss else None
@@ -76,6 +82,15 @@ def train(job: Job) -> None:
             _checkpoint(job, step)
         if workload.step_pause_s:
             time.sleep(workload.step_pause_s)
+
+
+def gradient_bytes(model: torch.nn.Module) -> int:
+    """What a rank's reducer sends around in a step: every gradient once."""
+    return sum(
+        weight.numel() * weight.element_size()
+        for weight in model.parameters()
+        if weight.requires_grad
+    )
 
 
 def _batches(job: Job) -> Iterator[Batch]:

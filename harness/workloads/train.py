@@ -21,6 +21,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import scout
 import scout.enable
+from harness.fabric.endpoint import Endpoint, Network, NoNetwork
 from harness.scenario import Scenario, Workload
 from harness.store import RunDirectory
 from harness.workloads import loop
@@ -71,6 +72,7 @@ def main(spec: RankSpec) -> int:
         faults = RankDriver(rank=spec.rank, seed=scenario.seed, emit=truth.write)
         _attach(faults, scenario.faults_of(spec.attempt), model, optimizer, tokens)
         handle = _enable(scenario, model, optimizer, run, events)
+        network = _network(scenario, run, spec.rank)
         try:
             loop.train(
                 loop.Job(
@@ -82,9 +84,11 @@ def main(spec: RankSpec) -> int:
                     events=events,
                     checkpoints=run.path / "checkpoints",
                     handle=handle,
+                    network=network,
                 )
             )
         finally:
+            network.close()
             faults.finish()
             if handle is not None:
                 handle.close()
@@ -110,6 +114,12 @@ def _join(spec: RankSpec, backend: str) -> None:
         world_size=spec.world_size,
         timeout=_GROUP_TIMEOUT,
     )
+
+
+def _network(scenario: Scenario, run: RunDirectory, rank: int) -> Network:
+    if scenario.fabric == "none":
+        return NoNetwork()
+    return Endpoint.connect(run.control, rank)
 
 
 def _attach(

@@ -8,8 +8,9 @@ from typing import get_args
 import pytest
 
 from harness.coverage import COVERAGE, LIFETIMES, Cell, Grade
+from harness.matching import targets_of
 from harness.scenario import Scenario, catalogue, load
-from injectors.fault import RankParameters
+from injectors.fault import StepParameters
 from injectors.registry import FAULTS
 from vocab.verdict import State
 
@@ -26,11 +27,11 @@ def offered(kind: str) -> tuple[str, ...]:
     return get_args(field.annotation)
 
 
-def struck(cell: Cell, scenario: Scenario) -> list[RankParameters]:
+def struck(cell: Cell, scenario: Scenario) -> list[StepParameters]:
     return [
         fault
         for _, fault in scenario.named_faults()
-        if isinstance(fault, RankParameters)
+        if isinstance(fault, StepParameters)
         and (fault.kind, fault.lifetime) == (cell.kind, cell.lifetime)
     ]
 
@@ -70,25 +71,26 @@ def test_no_expectation_contradicts_its_cell(cell: Cell) -> None:
 def _contradictions(cell: Cell, scenario: Scenario) -> Iterator[str]:
     faults = struck(cell, scenario)
     others = {
-        fault.rank
+        name
         for _, fault in scenario.named_faults()
-        if isinstance(fault, RankParameters) and fault not in faults
+        if isinstance(fault, StepParameters) and fault not in faults
+        for name in fault.targets
     }
     promised = {
-        rank
+        name
         for item in scenario.expect
         if item.state is State.ATTRIBUTED and not item.outside_coverage
-        for rank in item.ranks
+        for name in targets_of(item)
     }
-    ours = {fault.rank for fault in faults}
+    ours = {name for fault in faults for name in fault.targets}
     if cell.grade in (Grade.LOCALIZABLE, Grade.RESIDUE):
-        yield from (f"rank{rank} is not promised" for rank in ours - promised)
+        yield from (f"{name} is not promised" for name in ours - promised)
     else:
         named = promised & (ours - others)
-        yield from (f"rank{rank} is promised" for rank in named)
+        yield from (f"{name} is promised" for name in named)
     if cell.grade is Grade.CONTROL:
-        possible = {rank for item in scenario.expect for rank in item.ranks}
-        yield from (f"rank{rank} may be blamed" for rank in possible - others)
+        possible = {name for item in scenario.expect for name in targets_of(item)}
+        yield from (f"{name} may be blamed" for name in possible - others)
     if cell.grade is Grade.RESIDUE and cell.lifetime == "persistent":
         yield "a persistent fault is not over"
 
