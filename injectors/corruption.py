@@ -11,9 +11,9 @@ fields stand here once; the faults say which tensor, and when.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from injectors import bits
 from injectors.errors import CannotInject
@@ -67,6 +67,17 @@ class CorruptingParameters(RankParameters):
     period: int = Field(
         64, ge=1, description="elements from one to the next, for extent periodic"
     )
+    undo: bool = Field(
+        False,
+        description="after its window every rank goes back to the weights and "
+        "optimizer state of before: nothing of it stays",
+    )
+
+    @model_validator(mode="after")
+    def _undo_needs_an_end(self) -> Self:
+        if self.undo and self.until_step is None and self.lifetime != "one-shot":
+            raise ValueError("undo is true; allowed: only with until_step, or one-shot")
+        return self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

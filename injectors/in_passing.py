@@ -9,11 +9,13 @@ not raise into the job: what cannot be struck becomes `FaultFailed`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
 
 from injectors.corruption import CorruptingParameters, Corruption
 from injectors.errors import CannotInject
-from injectors.fault import RankContext
+from injectors.fault import Moment, RankContext
 from injectors.tampering import Tampering
 from vocab.events import Change, FaultFailed
 
@@ -21,11 +23,26 @@ if TYPE_CHECKING:
     import torch
 
 
+class PassingParameters(CorruptingParameters):
+    """Fields of the faults whose values are wrong in passing."""
+
+    passes: Literal["all", "beside_training"] = Field(
+        "all",
+        description="strikes in all passes, or only in those between an update and the "
+        "next step, such as replays (SCOUT sec. 10.2)",
+    )
+
+    @property
+    def moment(self) -> Moment:
+        """When in a step it begins to wait for values."""
+        return "step_start" if self.passes == "all" else "beside_training"
+
+
 class InPassing:
     """One fault's values in passing, from `arm` to `disarm`."""
 
     def __init__(
-        self, parameters: CorruptingParameters, context: RankContext, name: str
+        self, parameters: PassingParameters, context: RankContext, name: str
     ) -> None:
         self._kind = parameters.kind
         self._one_shot = parameters.lifetime == "one-shot"

@@ -1,9 +1,11 @@
 """Drives the faults of one rank at the right moments of each step.
 
-    root forward pre-hook   step starts      step_start faults strike or heal
+    root forward pre-hook   step starts      what is undone goes back, on every rank
+                                             beside_training faults are lifted
+                                             step_start faults strike or heal
     optimizer pre-hook      update starts    update_end faults are lifted
                                              update_start faults strike or heal
-    optimizer post-hook     update ended     update_end faults strike
+    optimizer post-hook     update ended     update_end, beside_training faults strike
                                              before_fetch faults of the next step, too
 
 Attached before SCOUT, so that SCOUT's hooks at the same boundary see the fault.
@@ -18,9 +20,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from injectors.corruption import CorruptingParameters
 from injectors.errors import CannotInject
-from injectors.fault import RankContext, RankFault, RankParameters
+from injectors.fault import Healing, RankContext, RankFault, RankParameters
 from injectors.registry import FAULTS
+from injectors.rewind import Rewind
 from injectors.window import Window
 from vocab.events import Change, Event, FaultFailed, FaultHealed, FaultInjected
 from vocab.names import rank_name
@@ -44,6 +48,15 @@ class _Driven:
     step: int = 0  # of the last `inject`
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Undone:
+    """A fault of any rank after which this rank goes back, too."""
+
+    kind: str
+    window: Window
+    rewind: Rewind
+
+
 class RankDriver:
     """The faults of one rank, from `attach` to `finish`."""
 
@@ -54,6 +67,7 @@ class RankDriver:
         self._emitting = threading.Lock()  # a fault's own thread proves what blocks us
         self._step = 0  # completed optimizer steps
         self._faults: list[_Driven] = []
+        self._undone: dict[str, _Undone] = {}  # by fault id
         self._started = 0
 
     def attach(
@@ -70,6 +84,12 @@ class RankDriver:
         it has none.
         """
         for fault_id, parameters in faults:
+            if isinstance(parameters, CorruptingParameters) and parameters.undo:
+                self._undone[fault_id] = _Undone(
+                    kind=parameters.kind,
+                    window=Window.of(parameters, self._seed, fault_id),
+                    rewind=Rewind(model, optimizer),
+                )
             if parameters.rank == self._rank:
                 context = RankContext(
                     rank=self._rank,
@@ -83,7 +103,7 @@ class RankDriver:
                     prove=functools.partial(self._prove, fault_id),
                 )
                 self._add(parameters, context)
-        if self._faults:
+        if self._faults or self._undone:
             model.register_forward_pre_hook(self._on_step_start)
             optimizer.register_step_pre_hook(self._on_update_start)
             optimizer.register_step_post_hook(self._on_update_end)
@@ -123,28 +143,56 @@ class RankDriver:
         if not torch.is_grad_enabled():  # an evaluation between two steps
             return
         self._started = step
+        self._go_back(step)
         for driven in self._faults:
             if driven.fault.moment == "step_start":
                 self._move(driven, step)
+            elif driven.fault.moment == "beside_training":
+                self._lift(driven)
 
     def _on_update_start(self, *_: Any) -> None:
         for driven in self._faults:
             if driven.fault.moment == "update_start":
                 self._move(driven, self._step + 1)
-            if driven.fault.moment == "update_end" and driven.is_active:
-                driven.is_active = False
-                if driven.window.is_over(self._step + 1):
-                    self._end(driven, self._step)
-                else:
-                    driven.fault.heal(self._step)
+            if driven.fault.moment == "update_end":
+                self._lift(driven)
 
     def _on_update_end(self, *_: Any) -> None:
         self._step += 1
         for driven in self._faults:
-            if driven.fault.moment == "update_end":
+            if driven.fault.moment in ("update_end", "beside_training"):
                 self._move(driven, self._step)
             elif driven.fault.moment == "before_fetch":
                 self._move(driven, self._step + 1)
+
+    def _go_back(self, step: int) -> None:
+        """Undo what is over, on every rank; keep the state where a window opens."""
+        for driven in self._faults:
+            if driven.fault_id in self._undone and driven.window.is_over(step):
+                self._end(driven, step)
+        for fault_id, undone in self._undone.items():
+            if undone.window.is_over(step):
+                self._undo(fault_id)
+            elif step == undone.window.at_step:
+                undone.rewind.keep()
+
+    def _undo(self, fault_id: str) -> Change | None:
+        undone = self._undone[fault_id]
+        try:
+            return undone.rewind.back()
+        except CannotInject as error:
+            self._fail(fault_id, undone.kind, error)
+            return None
+
+    def _lift(self, driven: _Driven) -> None:
+        """What stands between two updates, or beside training, is over for now."""
+        if not driven.is_active:
+            return
+        driven.is_active = False
+        if driven.window.is_over(self._step + 1):
+            self._end(driven, self._step)
+        else:
+            driven.fault.heal(self._step)
 
     def _move(self, driven: _Driven, step: int) -> None:
         if driven.is_over:
@@ -198,6 +246,10 @@ class RankDriver:
             return
         driven.is_over = True
         healing = driven.fault.heal(step)
+        if driven.fault_id in self._undone:
+            undone = self._undo(driven.fault_id)
+            if undone is not None:
+                healing = Healing(changes=(*healing.changes, undone))
         if not driven.is_reported:
             return
         self._emit(

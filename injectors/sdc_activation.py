@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from injectors.corruption import CorruptingParameters
-from injectors.fault import Healing, Moment, RankContext
-from injectors.in_passing import InPassing
+from injectors.fault import Healing, RankContext
+from injectors.in_passing import InPassing, PassingParameters
 from injectors.layers import pick_module
 from vocab.events import Change
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from torch.utils.hooks import RemovableHandle
 
 
-class SdcActivation(CorruptingParameters):
+class SdcActivation(PassingParameters):
     """Which module, in which pass, for which inputs."""
 
     kind: Literal["sdc.activation"]
@@ -53,9 +52,9 @@ class SdcActivationFault:
 
     label = "SDC: wrong activation"
     color = "#bc5090"
-    moment: Moment = "step_start"
 
     def __init__(self, parameters: SdcActivation, context: RankContext) -> None:
+        self.moment = parameters.moment
         self._where = parameters.where
         self._min = parameters.min_input_rms
         self._max = parameters.max_input_rms

@@ -9,14 +9,14 @@ update carries it into the weights: a residue, whatever the lifetime.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from injectors.corruption import CorruptingParameters, Corruption
+from injectors.corruption import Corruption
 from injectors.errors import CannotInject
 from injectors.fault import Healing, Moment, RankContext
-from injectors.in_passing import InPassing
+from injectors.in_passing import InPassing, PassingParameters
 from injectors.layers import pick_parameter
 from injectors.tampering import Tampering
 from vocab.events import Change
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from torch.utils.hooks import RemovableHandle
 
 
-class SdcGradient(CorruptingParameters):
+class SdcGradient(PassingParameters):
     """Which parameter's gradient; what is absent is drawn from the seed."""
 
     kind: Literal["sdc.gradient"]
@@ -35,6 +35,14 @@ class SdcGradient(CorruptingParameters):
     where: Literal["before", "after"] = Field(
         "before", description="before or after the gradient is reduced over the ranks"
     )
+
+    @model_validator(mode="after")
+    def _reduced_gradients_are_in_training(self) -> Self:
+        if self.where == "after" and self.passes != "all":
+            raise ValueError(
+                f"passes is {self.passes!r}; allowed where the gradient is reduced: all"
+            )
+        return self
 
 
 def make_sdc_gradient(
@@ -51,9 +59,9 @@ class BeforeReduction:
 
     label = "SDC: wrong local gradient"
     color = "#8c564b"
-    moment: Moment = "step_start"
 
     def __init__(self, parameters: SdcGradient, context: RankContext) -> None:
+        self.moment = parameters.moment
         name, self._parameter = pick_parameter(context, parameters.parameter)
         self._passing = InPassing(parameters, context, f"{name}.grad")
         self._hook: RemovableHandle | None = None
