@@ -304,6 +304,7 @@ class Checker:
             replay_mode="ddp",
             replay_shape=shape,
             duration_s=0.0,
+            sliced=tuple(piece.name for piece in local.pieces),
         )
 
 

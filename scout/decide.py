@@ -88,7 +88,7 @@ class CheckDecider:
             decisions += self._sdc_found(check, dirty, at_ns, ref)
         if unnamed and not dirty:
             places = {_place(surface) for surface in unnamed}
-            fresh = self._sdc.on_found(frozenset(), places)
+            fresh = self._sdc.on_found(frozenset(), places, _held(check, unnamed))
             if fresh is not None:
                 verdict = check_verdict.sdc(
                     check, unnamed, (), fresh.number, at_ns, ref
@@ -104,8 +104,9 @@ class CheckDecider:
         at_ns: int,
         ref: EvidenceRef | None,
     ) -> list[Decision]:
-        places = {_place(s) for surfaces in dirty.values() for s in surfaces}
-        fresh = self._sdc.on_found(frozenset(dirty), places)
+        found = [surface for surfaces in dirty.values() for surface in surfaces]
+        places = {_place(surface) for surface in found}
+        fresh = self._sdc.on_found(frozenset(dirty), places, _held(check, found))
         if fresh is None:
             return []
         culprits = sorted(fresh.culprits)
@@ -243,6 +244,11 @@ def _marked(bitmap: str) -> list[int]:
 
 def _place(surface: SurfaceEvidence) -> str:
     return surface.layer or surface.recipe
+
+
+def _held(check: CheckCompleted, found: list[SurfaceEvidence]) -> frozenset[str]:
+    is_slice = any(surface.recipe == "optimizer" for surface in found)
+    return frozenset(check.sliced if is_slice else ())
 
 
 def _timed_place(timing: TimingEvidence) -> str:

@@ -9,7 +9,8 @@ against who reported first: that is often a healthy victim.
                               3 a shifted sequence           a collective more or fewer
                               4 a rank behind a majority     divergence
                               5 a stopped process
-                              6 somebody still moves         nothing yet
+                              6 somebody still moves, or     nothing yet
+                                all others have finished
                               7 a silent host, missing data
                               8 equal progress, or a tie     group-scoped, inconclusive
 

@@ -95,10 +95,13 @@ def stopped(question: Question) -> HangFinding | None:
 
 
 def not_yet(question: Question) -> HangFinding | None:
-    """Somebody still moves or may be silent for longer: no finding about the rest."""
+    """Somebody still moves or may be silent for longer: no finding about the rest.
+
+    Nor is there one where all that are heard have finished: nobody waits.
+    """
     moving = [item for item in question.alive if not item.is_stalled]
     if not moving:
-        return None
+        return _others_finished(question)
     slowest = min(moving, key=lambda item: (item.place, item.rank))
     return _nobody(
         question,
@@ -212,6 +215,25 @@ def level(question: Question) -> HangFinding:
         action=Action.RESTART_IN_PLACE if two else Action.DIAGNOSE_FABRIC,
         k=k,
         needed=needed,
+    )
+
+
+def _others_finished(question: Question) -> HangFinding | None:
+    """Ranks without data where all others have finished: they keep nobody waiting."""
+    if not question.missing or not question.standings:
+        return None
+    if not all(item.is_finished for item in question.standings):
+        return None
+    return _nobody(
+        question,
+        state=State.HEALTHY,
+        code="others_finished",
+        reason=(
+            f"nothing is heard from {name_ranks(question.missing)}; all others have "
+            "finished"
+        ),
+        action=Action.CONTINUE,
+        k=len(question.standings),
     )
 
 

@@ -295,6 +295,16 @@ def test_a_missing_rank_is_not_blamed_while_a_live_one_still_moves() -> None:
     assert found.state is State.HEALTHY
 
 
+def test_a_rank_that_is_silent_when_all_others_have_finished_hinders_nobody() -> None:
+    # At the end of a job each observer goes when its rank does.
+    done = [
+        snapshot(rank, boundaries(6, len(STEP) - 1), state="finished")
+        for rank in (0, 1, 2)
+    ]
+    found = classify_group(done, missing=[3])
+    assert said(found) == (State.HEALTHY, "others_finished", (), ())
+
+
 def test_ranks_and_group_that_do_not_fit_are_an_error() -> None:
     with pytest.raises(ValueError, match=r"cover ranks \[0\]; allowed: \[0, 1\]"):
         classify(

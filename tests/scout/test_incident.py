@@ -71,6 +71,29 @@ def test_a_place_that_was_clean_since_is_a_new_incident_of_the_same_rank() -> No
     assert fresh.number == 2
 
 
+def test_a_slice_that_holds_parameters_of_its_layer_is_the_same_incident() -> None:
+    ledger = Ledger()
+    ledger.on_found(TWO, {"blocks.1"})
+    ledger.on_clean(ALL, {"a .. b"})  # an intermittent fault did not strike there
+    held = frozenset({"blocks.0.weight", "blocks.1.norm.weight"})
+    assert ledger.on_found(TWO, {"a .. b"}, held) is None
+
+
+def test_a_layer_whose_parameters_its_slice_held_is_the_same_incident() -> None:
+    ledger = Ledger()
+    ledger.on_found(TWO, {"a .. b"}, frozenset({"blocks.1.norm.weight"}))
+    ledger.on_clean(ALL, {"blocks.1"})
+    assert ledger.on_found(TWO, {"blocks.1"}) is None
+
+
+def test_a_slice_of_other_parameters_is_a_new_incident() -> None:
+    ledger = Ledger()
+    ledger.on_found(TWO, {"blocks.1"})
+    ledger.on_clean(ALL, {"a .. b"})
+    held = frozenset({"blocks.0.weight", "blocks.10.weight"})
+    assert ledger.on_found(TWO, {"a .. b"}, held) is not None
+
+
 def test_nobody_named_and_somebody_named_are_different_incidents() -> None:
     ledger = Ledger()
     assert ledger.on_found(frozenset(), {"a"}) is not None
