@@ -3,10 +3,12 @@
     scenario.faults[i] --registry--> Parameters
         --make_rank_fault--> RankFault (in the rank)
         --make_host_fault--> HostFault (in the harness)
+        --make_fabric_fault--> FabricFault (in the fabric)
 
 A RankFault is driven by `rank_driver` at the step's start and around the optimizer
-update; a HostFault by `host_driver`, from outside, after the rank said where it is.
-Inject and heal are idempotent; a fault writes nothing that a detector reads.
+update; a HostFault by `host_driver`, from outside, after the rank said where it is; a
+FabricFault by `fabric_driver`, step by step. Inject and heal are idempotent; a fault
+writes nothing that a detector reads.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from injectors.fabric_effect import Effect, FabricTrace
 from vocab.events import Change, Event
 from vocab.names import rank_name
 
@@ -42,10 +45,15 @@ class Parameters(BaseModel):
     )
 
 
-class RankParameters(Parameters):
-    """Fields of every fault that strikes one rank in a window of steps."""
+class OfRank(Parameters):
+    """Whom a fault of a rank strikes; apart, so that it comes first in files."""
 
     rank: int = Field(ge=0, description="global rank that the fault strikes")
+
+
+class StepParameters(Parameters):
+    """Fields of every fault that strikes in a window of steps."""
+
     at_step: int = Field(ge=1, description="first step (from 1) at which it may strike")
     attempt: int = Field(
         1, ge=1, le=11, description="start of the job in which it strikes; 2: restarted"
@@ -64,7 +72,20 @@ class RankParameters(Parameters):
     @property
     def targets(self) -> tuple[str, ...]:
         """Names of what is struck, as events and pages show them."""
+        return ()
+
+
+class RankParameters(StepParameters, OfRank):
+    """Fields of every fault that strikes one rank in a window of steps."""
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The rank."""
         return (rank_name(self.rank),)
+
+
+class FabricParameters(StepParameters):
+    """Fields of every fault that strikes the fabric; its subclasses name what."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +164,29 @@ class HostFault(Protocol):
         """Undo; a second call changes nothing."""
 
 
+class FabricFault(Protocol):
+    """A fault of the network between hosts; `fabric_driver` knows when it strikes."""
+
+    @property
+    def label(self) -> str:
+        """Short name for charts."""
+
+    @property
+    def color(self) -> str:
+        """CSS colour of its bands in charts."""
+
+    def effect(self, step: int) -> Effect | None:
+        """What it does to the fabric in a step of its window; None: it pauses."""
+
+    def prove(
+        self, before: FabricTrace | None, after: FabricTrace
+    ) -> tuple[Change, ...]:
+        """What the fabric shows of it after a step; (): it did not strike (yet).
+
+        `before` is the last step without it, None where there was none.
+        """
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostContext:
     """What a fault outside the ranks may use, from any thread."""
@@ -159,6 +203,7 @@ class FaultKind:
     proves: str  # one sentence for pages: what the fault does
     make_rank_fault: Callable[[Any, RankContext], RankFault | None]
     make_host_fault: Callable[[Any, HostContext], HostFault | None]
+    make_fabric_fault: Callable[[Any], FabricFault] | None = None  # None: not of it
 
 
 def no_rank_fault(parameters: Any, context: RankContext) -> None:
