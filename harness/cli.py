@@ -19,6 +19,7 @@ import typer
 
 from harness.commands.analyze import make_analyze
 from harness.commands.bench import bench, schema
+from harness.commands.calibrate import calibrate
 from harness.commands.campaign import campaign
 from harness.commands.demo import demo
 from harness.commands.doctor import doctor
@@ -67,6 +68,7 @@ def make_app() -> typer.Typer:
     app.command("doctor")(doctor)
     app.command("clean")(clean)
     app.command("reindex")(reindex)
+    app.command("calibrate")(calibrate)
     app.command("bench")(bench)
     app.command("schema")(schema)
     return app

@@ -257,7 +257,9 @@ class Player:
         """A flow at the load of its usable uplinks, with what its hosts lose."""
         source, target = pair_of(self._graph, flow)
         num_paths = len(what.graph.paths(source, target))
-        rate = self._settings.load * num_paths * self._settings.link_gbps
+        whole = self._settings.link_gbps * self._settings.spines
+        # Rounded, a share of all spines may come out above the whole.
+        rate = self._settings.load * min(num_paths / self._settings.spines, 1.0) * whole
         again = 0
         for loss in what.host_losses:
             if loss.host != (target if loss.direction == "down" else source):
