@@ -9,53 +9,33 @@ from typing import Literal
 
 from pydantic import Field
 
-from injectors.dying import Deathbed, Obituary
-from injectors.fault import Healing, HostContext, RankContext, RankParameters
-from vocab.events import Change
+from injectors.dying import CrashParameters, Deathbed, Obituary
+from injectors.fault import RankContext
 
 
-class CrashException(RankParameters):
-    """Where and how it ends."""
+class CrashException(CrashParameters):
+    """With which text it ends."""
 
     kind: Literal["crash.exception"]
-    layer: int | None = Field(
-        None, ge=0, description="repeated layer, from 0; absent: drawn from the seed"
-    )
     message: str = Field(
         "injected: out of memory", max_length=200, description="its text"
     )
-    lifetime: Literal["one-shot"] = "one-shot"
 
 
-class RaiseSelf:
-    """The rank's part: end at the wanted place of step `at_step`."""
+class RaiseSelf(Deathbed):
+    """The rank's part."""
 
     label = "Crash: exception"
     color = "#843c39"
-    moment: Literal["step_start"] = "step_start"
+    manner = "an exception"
 
     def __init__(self, parameters: CrashException, context: RankContext) -> None:
-        self._parameters = parameters
-        self._deathbed = Deathbed(
-            context,
-            kind=parameters.kind,
-            layer=parameters.layer,
-            manner="an exception",
-            end=self._die,
-        )
+        super().__init__(parameters, context)
+        self._message = parameters.message
 
-    def inject(self, step: int) -> tuple[Change, ...]:
-        """Arm it for this step; the harness proves it."""
-        self._deathbed.arm(step)
-        return ()
-
-    def heal(self, step: int) -> Healing:
-        """Disarm what has not happened."""
-        self._deathbed.disarm()
-        return Healing(changes=())
-
-    def _die(self) -> None:
-        raise RuntimeError(self._parameters.message)
+    def die(self) -> None:
+        """Raise what nobody catches."""
+        raise RuntimeError(self._message)
 
 
 class RaiseSelfProof(Obituary):
@@ -63,6 +43,3 @@ class RaiseSelfProof(Obituary):
 
     label = RaiseSelf.label
     color = RaiseSelf.color
-
-    def __init__(self, parameters: CrashException, context: HostContext) -> None:
-        super().__init__(context, rank=parameters.rank)

@@ -13,59 +13,41 @@ from typing import Literal
 
 from pydantic import Field
 
-from injectors.dying import Deathbed, Obituary
-from injectors.fault import Healing, HostContext, RankContext, RankParameters
-from vocab.events import Change
+from injectors.dying import CrashParameters, Deathbed, Obituary
+from injectors.fault import RankContext
 
 
-class CrashSignal(RankParameters):
-    """Where and how it ends."""
+class CrashSignal(CrashParameters):
+    """Which signal kills it, and what dies with it."""
 
     kind: Literal["crash.signal"]
-    layer: int | None = Field(
-        None, ge=0, description="repeated layer, from 0; absent: drawn from the seed"
-    )
     signal: Literal["SIGKILL", "SIGSEGV", "SIGABRT", "SIGBUS"] = Field(
         "SIGKILL", description="the signal; SIGKILL is that of the out-of-memory killer"
     )
     also_observer: bool = Field(
         False, description="kill the rank's child processes first, as a dead host does"
     )
-    lifetime: Literal["one-shot"] = "one-shot"
 
 
-class KillSelf:
-    """The rank's part: end at the wanted place of step `at_step`."""
+class KillSelf(Deathbed):
+    """The rank's part."""
 
     label = "Crash: signal"
     color = "#7b4173"
-    moment: Literal["step_start"] = "step_start"
 
     def __init__(self, parameters: CrashSignal, context: RankContext) -> None:
-        self._parameters = parameters
-        self._deathbed = Deathbed(
-            context,
-            kind=parameters.kind,
-            layer=parameters.layer,
-            manner=_manner(parameters),
-            end=self._die,
-        )
+        super().__init__(parameters, context)
+        self._signal = signal.Signals[parameters.signal]
+        self._also_observer = parameters.also_observer
+        also = ", its child processes with it" if parameters.also_observer else ""
+        self.manner = f"{parameters.signal}{also}"
 
-    def inject(self, step: int) -> tuple[Change, ...]:
-        """Arm it for this step; the harness proves it."""
-        self._deathbed.arm(step)
-        return ()
-
-    def heal(self, step: int) -> Healing:
-        """Disarm what has not happened."""
-        self._deathbed.disarm()
-        return Healing(changes=())
-
-    def _die(self) -> None:
-        if self._parameters.also_observer:
+    def die(self) -> None:
+        """Send itself the signal."""
+        if self._also_observer:
             for child in _children():
                 os.kill(child, signal.SIGKILL)
-        os.kill(os.getpid(), signal.Signals[self._parameters.signal])
+        os.kill(os.getpid(), self._signal)
         threading.Event().wait()  # a fatal signal is delivered before this returns
 
 
@@ -74,14 +56,6 @@ class KillSelfProof(Obituary):
 
     label = KillSelf.label
     color = KillSelf.color
-
-    def __init__(self, parameters: CrashSignal, context: HostContext) -> None:
-        super().__init__(context, rank=parameters.rank)
-
-
-def _manner(parameters: CrashSignal) -> str:
-    also = ", its child processes with it" if parameters.also_observer else ""
-    return f"{parameters.signal}{also}"
 
 
 def _children() -> list[int]:

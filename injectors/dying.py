@@ -10,11 +10,13 @@ heal says that it is still gone.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
 
 from injectors.errors import CannotInject
-from injectors.fault import Healing, HostContext, RankContext
+from injectors.fault import Healing, HostContext, RankContext, RankParameters
 from injectors.layers import pick_layer
 from vocab.events import Change, FaultTriggered
 from vocab.names import rank_name
@@ -27,45 +29,57 @@ _DEATH_WAIT_S = 10.0  # an exception first unwinds and closes what the job had o
 _DEAD = ("gone", "Z", "X")
 
 
-class Deathbed:
-    """The rank's part: call `end` in the forward pass of a layer."""
+class CrashParameters(RankParameters):
+    """Where a rank dies; its subclasses say how."""
 
-    def __init__(
-        self,
-        context: RankContext,
-        *,
-        kind: str,
-        layer: int | None,
-        manner: str,
-        end: Callable[[], None],
-    ) -> None:
+    layer: int | None = Field(
+        None, ge=0, description="repeated layer, from 0; absent: drawn from the seed"
+    )
+    lifetime: Literal["one-shot"] = "one-shot"
+
+
+class Deathbed(ABC):
+    """The rank's part: dies in the forward pass of a layer of step `at_step`."""
+
+    moment: Literal["step_start"] = "step_start"
+    manner: str
+    """How it dies, in words."""
+
+    def __init__(self, parameters: CrashParameters, context: RankContext) -> None:
+        self._kind = parameters.kind
         self._context = context
-        self._kind = kind
-        self._manner = manner
-        self._end = end
-        self._name, self._layer = pick_layer(context, layer)
+        self._name, self._layer = pick_layer(context, parameters.layer)
         self._hook: RemovableHandle | None = None
 
-    def arm(self, step: int) -> None:
-        """Wait for the layer's next forward pass."""
+    @abstractmethod
+    def die(self) -> None:
+        """End this process."""
 
-        def die(module: torch.nn.Module, args: Any) -> None:
-            self.disarm()
+    def inject(self, step: int) -> tuple[Change, ...]:
+        """Wait for the layer's next forward pass; the harness proves the rest."""
+
+        def last_call(module: torch.nn.Module, args: Any) -> None:
+            self._disarm()
             self._context.emit(
                 FaultTriggered(
                     fault_id=self._context.fault_id,
                     kind=self._kind,
                     step=step,
-                    detail=f"{self._manner} in the forward of {self._name}",
+                    detail=f"{self.manner} in the forward of {self._name}",
                 )
             )
-            self._end()
+            self.die()
 
         if self._hook is None:
-            self._hook = self._layer.register_forward_pre_hook(die)
+            self._hook = self._layer.register_forward_pre_hook(last_call)
+        return ()
 
-    def disarm(self) -> None:
-        """Remove the hook."""
+    def heal(self, step: int) -> Healing:
+        """Disarm what has not happened."""
+        self._disarm()
+        return Healing(changes=())
+
+    def _disarm(self) -> None:
         if self._hook is not None:
             self._hook.remove()
             self._hook = None
@@ -76,9 +90,9 @@ class Obituary:
 
     duration_s = 0.0
 
-    def __init__(self, context: HostContext, *, rank: int) -> None:
+    def __init__(self, parameters: RankParameters, context: HostContext) -> None:
         self._context = context
-        self._rank = rank
+        self._rank = parameters.rank
 
     def inject(self) -> tuple[Change, ...]:
         """Wait until the process has ended.

@@ -11,14 +11,12 @@ What follows on gloo (measured, see FACTS "Mismatched collectives on gloo rarely
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 from pydantic import Field
 
-from injectors.fault import Healing, RankContext, RankParameters
-from injectors.one_call import Deed, OneCall, describe
-from vocab.events import Change
+from injectors.fault import RankContext, RankParameters
+from injectors.one_call import Call, Deed, OneCall, describe
 
 _RESIDUE = "what was reduced in this call is wrong, or the group is stuck in it"
 
@@ -36,43 +34,24 @@ class HangMismatchedCollective(RankParameters):
     lifetime: Literal["one-shot"] = "one-shot"
 
 
-class MismatchedCollective:
+class MismatchedCollective(OneCall):
     """The fault at work in its rank."""
 
     label = "Hang: mismatched collective"
     color = "#bcbd22"
-    moment: Literal["step_start"] = "step_start"
 
     def __init__(
         self, parameters: HangMismatchedCollective, context: RankContext
     ) -> None:
+        super().__init__(parameters, context)
         self._parameters = parameters
         self._rank = context.rank
-        self._call = OneCall(
-            context,
-            kind=parameters.kind,
-            label=self.label,
-            color=self.color,
-            function="broadcast" if parameters.field == "root" else "all_reduce",
-            act=self._differ,
-        )
+        self.function = "broadcast" if parameters.field == "root" else "all_reduce"
 
-    def inject(self, step: int) -> tuple[Change, ...]:
-        """Wait for the call; it proves itself when it comes."""
-        self._call.arm(step)
-        return ()
-
-    def heal(self, step: int) -> Healing:
-        """Put the function back if it was not called."""
-        self._call.disarm()
-        return Healing(changes=())
-
-    def _differ(
-        self,
-        original: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+    def act(
+        self, original: Call, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Deed:
+        """Make the call with another value in the field that is to differ."""
         import torch
         import torch.distributed as dist
 

@@ -7,14 +7,12 @@ neighbour, while the culprit lives (FACTS).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 from pydantic import Field
 
-from injectors.fault import Healing, RankContext, RankParameters
-from injectors.one_call import Deed, OneCall
-from vocab.events import Change
+from injectors.fault import RankContext, RankParameters
+from injectors.one_call import Call, Deed, OneCall
 
 
 class HangSkippedCollective(RankParameters):
@@ -29,39 +27,22 @@ class HangSkippedCollective(RankParameters):
     lifetime: Literal["one-shot"] = "one-shot"
 
 
-class SkippedCollective:
+class SkippedCollective(OneCall):
     """The fault at work in its rank."""
 
     label = "Hang: skipped collective"
     color = "#8c564b"
-    moment: Literal["step_start"] = "step_start"
 
     def __init__(self, parameters: HangSkippedCollective, context: RankContext) -> None:
-        self._call = OneCall(
-            context,
-            kind=parameters.kind,
-            label=self.label,
-            color=self.color,
-            function=parameters.call,
-            act=_skip,
+        super().__init__(parameters, context)
+        self.function = parameters.call
+
+    def act(
+        self, original: Call, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Deed:
+        """Call nothing."""
+        return Deed(
+            run=lambda: None,
+            instead="no call at all",
+            residue="its collectives stay one behind those of its peers",
         )
-
-    def inject(self, step: int) -> tuple[Change, ...]:
-        """Wait for the call; it proves itself when it comes."""
-        self._call.arm(step)
-        return ()
-
-    def heal(self, step: int) -> Healing:
-        """Put the function back if it was not called."""
-        self._call.disarm()
-        return Healing(changes=())
-
-
-def _skip(
-    original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Deed:
-    return Deed(
-        run=lambda: None,
-        instead="no call at all",
-        residue="its collectives stay one behind those of its peers",
-    )

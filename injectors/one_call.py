@@ -9,11 +9,12 @@ go through untouched: only what the job itself sends is changed.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from injectors.fault import RankContext
+from injectors.fault import Healing, RankContext, RankParameters
 from vocab.events import Change, FaultHealed, FaultInjected
 from vocab.names import rank_name
 
@@ -29,43 +30,47 @@ class Deed:
     residue: str
 
 
-class OneCall:
-    """One function of `torch.distributed`, swapped from `arm` to its next call."""
+class OneCall(ABC):
+    """One function of `torch.distributed`, swapped from `inject` to its next call."""
 
-    def __init__(
-        self,
-        context: RankContext,
-        *,
-        kind: str,
-        label: str,
-        color: str,
-        function: str,
-        act: Callable[[Call, tuple[Any, ...], dict[str, Any]], Deed],
-    ) -> None:
+    label: str
+    color: str
+    moment: Literal["step_start"] = "step_start"
+    function = "all_reduce"
+    """Name of the function."""
+
+    def __init__(self, parameters: RankParameters, context: RankContext) -> None:
         self._context = context
-        self._kind = kind
-        self._label = label
-        self._color = color
-        self._function = function
-        self._act = act
+        self._kind = parameters.kind
         self._original: Call | None = None
         self._step = 0
 
-    def arm(self, step: int) -> None:
-        """Wait for the next call."""
+    @abstractmethod
+    def act(
+        self, original: Call, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Deed:
+        """What is done in place of `original(*args, **kwargs)`."""
+
+    def inject(self, step: int) -> tuple[Change, ...]:
+        """Wait for the next call; it proves itself when it comes."""
         import torch.distributed as dist
 
         self._step = step
         if self._original is None:
-            self._original = getattr(dist, self._function)
-            setattr(dist, self._function, self._on_call)
+            self._original = getattr(dist, self.function)
+            setattr(dist, self.function, self._on_call)
+        return ()
 
-    def disarm(self) -> None:
-        """Put the function back; a second call changes nothing."""
+    def heal(self, step: int) -> Healing:
+        """Put the function back if it was not called; again changes nothing."""
+        self._put_back()
+        return Healing(changes=())
+
+    def _put_back(self) -> None:
         import torch.distributed as dist
 
         if self._original is not None:
-            setattr(dist, self._function, self._original)
+            setattr(dist, self.function, self._original)
             self._original = None
 
     def _on_call(self, *args: Any, **kwargs: Any) -> Any:
@@ -73,20 +78,20 @@ class OneCall:
         assert original is not None, "swapped only while armed"
         if kwargs.get("group") is not None:
             return original(*args, **kwargs)
-        self.disarm()
-        deed = self._act(original, args, kwargs)
-        self._prove(describe(self._function, args, kwargs), deed)
+        self._put_back()
+        deed = self.act(original, args, kwargs)
+        self._prove(describe(self.function, args, kwargs), deed)
         return deed.run()
 
     def _prove(self, wanted: str, deed: Deed) -> None:
         name = rank_name(self._context.rank)
-        what = f"next {self._function} of {name} in step {self._step}"
+        what = f"next {self.function} of {name} in step {self._step}"
         self._context.emit(
             FaultInjected(
                 fault_id=self._context.fault_id,
                 kind=self._kind,
-                label=self._label,
-                color=self._color,
+                label=self.label,
+                color=self.color,
                 targets=(name,),
                 step=self._step,
                 changes=(Change(what=what, before=wanted, after=deed.instead),),
@@ -100,7 +105,7 @@ class OneCall:
                 step=self._step,
                 changes=(
                     Change(
-                        what=f"torch.distributed.{self._function}",
+                        what=f"torch.distributed.{self.function}",
                         before="changed for one call",
                         after="as it was",
                     ),
