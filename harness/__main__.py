@@ -19,7 +19,9 @@ def main() -> int:
         if sys.argv[1:2] == ["run"] and "--help" not in sys.argv:
             from harness.runtime.warm import kept_warm
 
-            stack.enter_context(kept_warm())
+            is_script = any(word.startswith("--script") for word in sys.argv)
+            name = "script" if is_script else "train"
+            stack.enter_context(kept_warm(f"harness.workloads.{name}"))
         from harness.cli import main as command_line
 
         return command_line()

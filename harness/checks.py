@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.clock import MergedClock
-from harness.fault_record import fault_results
+from harness.fault_record import cause_of, fault_results
 from harness.matching import (
     effective,
     in_window,
@@ -185,7 +185,7 @@ def _incident(
     told_ns: dict[str, int],
     faults: Sequence[FaultResult],
 ) -> IncidentResult:
-    fault = _cause(expected, faults)
+    fault = cause_of(expected.kind, targets_of(expected), expected.by_step, faults)
     latency_s = latency_steps = None
     if verdict is not None and fault is not None:
         if fault.injected_ns is not None:
@@ -205,23 +205,6 @@ def _incident(
         latency_steps=latency_steps,
         outside_coverage=expected.outside_coverage,
     )
-
-
-def _cause(expected: Expectation, faults: Sequence[FaultResult]) -> FaultResult | None:
-    """The fault that the expectation is about: same manifestation, same targets.
-
-    Of several, the last that struck no later than the window closes.
-    """
-    named = set(targets_of(expected))
-    fitting = [
-        fault
-        for fault in faults
-        if fault.injected
-        and fault.kind.partition(".")[0] == expected.kind.value
-        and (not named or set(fault.targets) == named)
-        and (fault.step is None or fault.step <= expected.by_step)
-    ]
-    return max(fitting, key=lambda fault: fault.step or 0, default=None)
 
 
 def _extra(verdict: Verdict, expect: Sequence[Expectation]) -> ExtraVerdict:
@@ -270,7 +253,7 @@ def _broken(
         may_die and ended.reason in ("rank-died", "stalled", "timeout")
     ):
         yield f"{ended.reason}: {ended.detail}" if ended.detail else ended.reason
-    elif ended.reason == "finished":
+    elif ended.reason == "finished" and scenario.workload.script is None:
         for rank, done in enumerate(steps):
             if done < scenario.steps:
                 yield f"{rank_name(rank)} did {done} of {scenario.steps} steps"

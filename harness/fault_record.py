@@ -1,6 +1,7 @@
 """What became of each fault of a scenario: struck, healed, or why not. Pure.
 
-Called by `checks`, on the ground-truth events (`faults.*`) that detectors never read.
+Called by `checks` and `case_measures`, on the ground-truth events (`faults.*`) that
+detectors never read.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from vocab.events import (
     FaultTriggered,
     Stamped,
 )
+from vocab.verdict import Kind
 
 
 def fault_results(
@@ -34,6 +36,25 @@ def fault_results(
         )
         for fault_id, fault in scenario.named_faults()
     )
+
+
+def cause_of(
+    kind: Kind, targets: Sequence[str], by_step: int, faults: Sequence[FaultResult]
+) -> FaultResult | None:
+    """The fault that an incident is about: same manifestation, same targets.
+
+    Of several, the last that struck no later than the incident's window closes.
+    """
+    named = set(targets)
+    fitting = [
+        fault
+        for fault in faults
+        if fault.injected
+        and fault.kind.partition(".")[0] == kind.value
+        and (not named or set(fault.targets) == named)
+        and (fault.step is None or fault.step <= by_step)
+    ]
+    return max(fitting, key=lambda fault: fault.step or 0, default=None)
 
 
 def _result(

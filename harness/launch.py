@@ -23,6 +23,7 @@ from harness.events import Batch
 from harness.processes import MARK, ROOT_MARK
 from harness.provenance import provenance
 from harness.scenario import Scenario
+from harness.script_file import located
 from harness.store import Meta, RunDirectory, Store, new_run_id
 
 CANCEL = "cancel"
@@ -39,8 +40,10 @@ def launch(
         command: repeats this run; None: running its scenario file again.
 
     Raises:
+        ScenarioError: its script is not there, or is none.
         InfrastructureError: the folder or the process cannot be made.
     """
+    scenario = located(scenario)
     root = runs_root.resolve()
     run_id = new_run_id(name)
     made_with = provenance()
@@ -58,6 +61,7 @@ def launch(
         dirty=made_with.dirty,
         versions=made_with.versions,
         host=made_with.host,
+        workload="train" if scenario.workload.script is None else "script",
     )
     try:
         # The ticket comes first: a run that can be seen is never taken for dead.

@@ -7,6 +7,7 @@ imported meanwhile. It judges nothing itself: `checks` does.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import queue
-from harness.runtime.process import ProcessRuntime, prepare
+from harness.runtime.process import WORKLOAD, ProcessRuntime, prepare
 from vocab.events import PhaseChanged, ProcessStarted, RunEnded, RunStarted
 from vocab.journal import EventWriter
 
@@ -103,7 +104,10 @@ class Attempt:
         """Have torch imported in another process while this one imports the rest."""
         self._enter("starting")
         self._attempt += 1
-        self._runtime = prepare(str(self._path), self._path.name, attempt=self._attempt)
+        self._runtime = prepare(
+            str(self._path), self._path.name, workload=_workload_of(self._path),
+            attempt=self._attempt,
+        )  # fmt: skip
         self._events.write(ProcessStarted(name="zygote", pid=self._runtime.zygote_pid))
 
     def heal_leftovers(self) -> None:
@@ -260,6 +264,15 @@ class Attempt:
 
     def _on_signal(self, number: int, frame: object) -> None:
         self._is_cancelled = True
+
+
+def _workload_of(path: Path) -> str:
+    """The module that ranks run, by the plain file: `store` is not imported yet."""
+    try:
+        name = json.loads((path / "meta.json").read_text())["workload"]
+    except (OSError, ValueError, KeyError):
+        return WORKLOAD
+    return f"harness.workloads.{name}"
 
 
 def _take_ticket(path: Path, arguments: list[str]) -> queue.Ticket:

@@ -162,6 +162,12 @@ def _tags(here: Schema) -> dict[str, Schema]:
 
 
 def _resolve(here: Schema, schema: Schema) -> Schema:
-    while "$ref" in here:
-        here = schema["$defs"][here["$ref"].rpartition("/")[2]]
-    return here
+    """Without references, and without the `or absent` of an optional field."""
+    while True:
+        there = [item for item in here.get("anyOf", ()) if item != {"type": "null"}]
+        if "$ref" in here:
+            here = schema["$defs"][here["$ref"].rpartition("/")[2]]
+        elif len(there) == 1:
+            here = there[0]
+        else:
+            return here

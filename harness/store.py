@@ -57,6 +57,7 @@ class Meta:
     versions: dict[str, str] = field(default_factory=dict)
     host: str = ""
     kind: str = RUN  # or ANALYSIS
+    workload: str = "train"  # module of `harness.workloads` that its ranks run
     format: int = 1
 
 
@@ -185,10 +186,15 @@ def is_run_id(name: str) -> bool:
 
 
 def write_atomically(path: Path, text: str) -> None:
+    """Write a text file so that a reader or a crash sees the old or the new, whole."""
+    replace_file(path, text.encode())
+
+
+def replace_file(path: Path, data: bytes) -> None:
     """Write a file so that a reader or a crash sees the old or the new one, whole."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with draft.open("w", encoding="utf-8") as file:
-        file.write(text)
+    with draft.open("wb") as file:
+        file.write(data)
         file.flush()
         os.fsync(file.fileno())
     os.replace(draft, path)

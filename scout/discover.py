@@ -1,11 +1,13 @@
 """Find what to replay in a model: embedding, repeated layers, output layer (sec. 6.1).
 
 Called once by `enable`. Names in the config win over discovery; what is not found is
-reported as blind, never guessed.
+reported as blind, never guessed. A model without repeated layers, such as a small
+convolutional one, is taken apart into the pieces that it calls one after another.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -13,6 +15,10 @@ from torch import nn
 
 from scout.config import ScoutConfig
 from scout.errors import SetupError
+
+_CALLED = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.LayerNorm, nn.BatchNorm1d,
+           nn.BatchNorm2d, nn.BatchNorm3d, nn.GroupNorm)  # fmt: skip
+"""Classes whose modules are called; not their subclasses, which may differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +94,25 @@ def _layers(model: nn.Module, config: ScoutConfig) -> tuple[tuple[str, nn.Module
         is_stack = len(kinds) == 1 and not kinds & {nn.ModuleList, nn.ModuleDict}
         if is_stack and len(children) > len(best):
             best = children
-    return best
+    return best or tuple(_pieces(model, ""))
+
+
+def _pieces(module: nn.Module, prefix: str) -> Iterator[tuple[str, nn.Module]]:
+    """Modules with trained weights that are called as such, in their order.
+
+    Containers are gone into. What is left is only taken where its own class says how it
+    is called: a module that others read the weights of is never called itself.
+    """
+    for child, inner in module.named_children():
+        name = f"{prefix}.{child}" if prefix else child
+        if isinstance(inner, (nn.Sequential, nn.ModuleList, nn.ModuleDict)):
+            yield from _pieces(inner, name)
+        elif type(inner) in _CALLED and any(
+            parameter.requires_grad for parameter in inner.parameters()
+        ):
+            yield name, inner
+        elif type(inner) not in _CALLED:
+            yield from _pieces(inner, name)
 
 
 def _embedding(model: nn.Module, config: ScoutConfig) -> tuple[str, nn.Module] | None:

@@ -36,6 +36,17 @@ class Invocation:
     gradients: list[torch.Tensor | None] = field(default_factory=list)
     output_mask: list[bool] = field(default_factory=list)  # outputs that have gradients
     versions: list[tuple[torch.Tensor, int]] = field(default_factory=list)
+    buffers: list[tuple[torch.Tensor, torch.Tensor]] = field(default_factory=list)
+
+    @property
+    def kept_buffers(self) -> list[torch.Tensor]:
+        """Buffers of the module that its training calls leave as they are.
+
+        The others, such as running statistics, follow each replica's own data: they
+        may differ in health.
+        """
+        # By value: batch norm's kernel moves its statistics past the version counter.
+        return [now for now, before in self.buffers if torch.equal(now, before)]
 
     @property
     def tensors(self) -> list[torch.Tensor]:
@@ -81,7 +92,7 @@ class Recorder:
             self._handles += [
                 module.register_forward_pre_hook(
                     lambda m, args, kwargs, name=name: self._on_call(
-                        name, args, kwargs
+                        name, m, args, kwargs
                     ),
                     with_kwargs=True,
                 ),
@@ -103,7 +114,7 @@ class Recorder:
         self._handles = []
         self._found = {}
 
-    def _on_call(self, name: str, args: Any, kwargs: Any) -> None:
+    def _on_call(self, name: str, module: nn.Module, args: Any, kwargs: Any) -> None:
         # Evaluation runs without gradients, activation checkpointing calls twice: the
         # first call with gradients is the training one.
         if name in self._found or not torch.is_grad_enabled():
@@ -123,6 +134,7 @@ class Recorder:
             rng_states=rng.capture(self._device),
             autocast=(torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)),
         )
+        captured.buffers = [(b, b.detach().clone()) for b in module.buffers()]
         clone = name in self._dynamic
         captured.leaves = [
             captured.keep(leaf, clone) if isinstance(leaf, torch.Tensor) else leaf

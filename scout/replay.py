@@ -80,9 +80,9 @@ def replay(
     found: dict[str, int] = {}
     forward: list[Timing] = []
     backward: list[Timing] = []
+    state = [*module.parameters(), *captured.kept_buffers]
     with _beside_training(module, device), _autocast(captured, device):
         parameters = [p for p in module.parameters() if p.requires_grad]
-        state = [*module.parameters(), *module.buffers()]
         found[f"{recipe}.parameters"] = combined(state)
         for factor in _useful(variants, source):
             rng.install(source.rng_states, device)
