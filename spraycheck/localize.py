@@ -14,12 +14,17 @@ Time: evidence of different moments says nothing together, because a link may fa
 heal in between. A passing path counts for a failing one only where their streaks (equal
 outcomes in a row, from the first to the last measurement) overlap.
 
-Limit: a link that drops so little that it fails one path and passes another is
-exonerated by the latter; such a path is reported as contradicted, never blamed.
+Strength: a passing path exonerates only where its flow would have shown a loss as large
+as the failing path's (`shortfall`). Otherwise a small flow that passes over a faulty
+link would push the blame to the healthy one behind it.
+
+Limit: where both links of a failing path carry others that would have shown its loss,
+the path is reported as contradicted, never blamed.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +43,9 @@ class PathEvidence:
     failed: bool
     since_ns: int = 0
     until_ns: int = 0
+    # As `shortfall` has them; the defaults say that every flow shows every loss.
+    loss_frac: float = math.inf  # of a failing path: its estimate
+    unseen_frac: float = 0.0  # of a passing path: the most that it may lose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,10 +178,14 @@ def _suspects(
         bad.path: tuple(
             link
             for link in bad.path.links
-            if not any(_overlap(bad, good) for good in passing.get(link, ()))
+            if not any(_exonerates(good, bad) for good in passing.get(link, ()))
         )
         for bad in failing
     }
+
+
+def _exonerates(good: PathEvidence, bad: PathEvidence) -> bool:
+    return _overlap(good, bad) and good.unseen_frac <= bad.loss_frac
 
 
 def _overlap(one: PathEvidence, other: PathEvidence) -> bool:

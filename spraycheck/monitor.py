@@ -27,6 +27,8 @@ from spraycheck.link_verdict import (
 )
 from spraycheck.localize import PathEvidence, localize
 from spraycheck.report import PathsReported
+from spraycheck.shortfall import shortfall
+from spraycheck.ztest import SpineResult
 from vocab.events import IncidentClosed, VerdictIssued
 from vocab.graph import LeafSpine, Path
 from vocab.verdict import EvidenceRef, State, Verdict
@@ -98,7 +100,7 @@ class Monitor:
             return news
         for path, result in zip(paths, report.result.spines, strict=True):
             self._tracks[path] = _Track(
-                evidence=self._streak(path, result.failed, report.ended_ns),
+                evidence=self._streak(path, report, result),
                 measure=PathMeasure(result=result, threshold=report.result.threshold),
                 source=source,
             )
@@ -171,12 +173,22 @@ class Monitor:
             for target in range(self.graph.num_leaves):
                 yield from self.graph.paths(source, target)
 
-    def _streak(self, path: Path, failed: bool, ended_ns: int) -> PathEvidence:
+    def _streak(
+        self, path: Path, report: PathsReported, result: SpineResult
+    ) -> PathEvidence:
         old = self._tracks.get(path)
-        since = ended_ns
-        if old is not None and old.evidence.failed is failed:
-            since = min(old.evidence.since_ns, ended_ns)
-        return PathEvidence(path=path, failed=failed, since_ns=since, until_ns=ended_ns)
+        since = report.ended_ns
+        if old is not None and old.evidence.failed is result.failed:
+            since = min(old.evidence.since_ns, report.ended_ns)
+        lost = shortfall(report.result, result)
+        return PathEvidence(
+            path=path,
+            failed=result.failed,
+            since_ns=since,
+            until_ns=report.ended_ns,
+            loss_frac=lost.estimate,
+            unseen_frac=lost.most,
+        )
 
     def _index(self, path: Path, failed: bool) -> None:
         self._measured.setdefault(path.spine, set()).add(path)

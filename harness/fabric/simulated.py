@@ -82,6 +82,7 @@ def main(argv: list[str]) -> int:
         signal.signal(number, lambda *_: board.ask_to_end())
     found = sensitivities(settings)
     warm_up()
+    journal = Journal(run.events, Detection())
     with EventWriter(run.events, "faults.fabric") as truth:
         fabric = Fabric(
             settings=settings,
@@ -89,7 +90,7 @@ def main(argv: list[str]) -> int:
             driver=FabricDriver(
                 scenario.fabric_faults(), seed=scenario.seed, emit=truth.write
             ),
-            journal=Journal(run.events, Detection()),
+            journal=journal,
         )
         try:
             fabric.ready(
@@ -104,11 +105,11 @@ def main(argv: list[str]) -> int:
         except Exception as error:  # ours: said by name, never a finding
             traceback.print_exc()
             message = f"{type(error).__name__}: {error}"
-            fabric.journal.write(FABRIC, Problem(component="fabric", message=message))
+            journal.write(FABRIC, Problem(component="fabric", message=message))
             return 1
         finally:
             board.close()
-            fabric.journal.close()
+            journal.close()
     return 0
 
 
