@@ -2,11 +2,11 @@
 
     OUT/plan.json      what is being run (digest), written once
     OUT/cases.jsonl    one line per finished case, appended in one write and synced
-    OUT/current.json   the run that is going on: a resumed campaign takes it over
+    OUT/current*.json  the runs that are going on: a resumed campaign takes them over
     OUT/runs/          the runs themselves
 
-Called by `harness.campaign_run`. One campaign at a time holds the folder (flock). A
-line torn by a kill or a full disk is no finished case.
+Called by `harness.campaign_run` and whoever shows a campaign. One campaign at a time
+holds the folder (flock). A line torn by a kill or a full disk is no finished case.
 """
 
 from __future__ import annotations
@@ -18,11 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.case_measures import Measures
 from harness.errors import UsageError
 from harness.results import Outcome
 from harness.store import write_atomically
 from vocab.codec import from_json, to_json
 from vocab.errors import DecodeError
+
+MAX_SLOTS = 1024
+_CURRENT = "current{}.json"
 
 NOT_MEASURED = (Outcome.INFRASTRUCTURE, Outcome.CANCELLED)
 """Outcomes that say nothing about the detectors: a resumed campaign runs them again."""
@@ -45,6 +49,7 @@ class CaseResult:
     num_false_blames: int  # verdicts that name somebody whom nobody expected
     latencies_s: tuple[float, ...]
     wall_s: float | None
+    measures: Measures | None = None  # None: it left no events
 
 
 class Journal:
@@ -106,18 +111,28 @@ class Journal:
             data = data[os.write(self._cases_fd, data) :]
         os.fsync(self._cases_fd)
 
-    def note_current(self, case_id: str, run_id: str) -> None:
-        """Remember which run is going on."""
-        data = {"case_id": case_id, "run_id": run_id}
-        write_atomically(self._folder / "current.json", json.dumps(data) + "\n")
+    def slot(self, number: int) -> Path:
+        """Folder in which the runs of one slot of the worker pool go on."""
+        return self.runs if number == 0 else self.runs / f".slot{number}"
 
-    def current(self) -> tuple[str, str] | None:
-        """(case id, run id) of what was going on last; None: nothing, or unreadable."""
-        data = self._read("current.json")
-        case_id, run_id = data.get("case_id"), data.get("run_id")
-        if not isinstance(case_id, str) or not isinstance(run_id, str):
-            return None
-        return case_id, run_id
+    def note_current(self, case_id: str, run_id: str, slot: int = 0) -> None:
+        """Remember which run is going on in a slot."""
+        data = {"case_id": case_id, "run_id": run_id, "slot": slot}
+        name = _CURRENT.format(f"-{slot}" if slot else "")
+        write_atomically(self._folder / name, json.dumps(data) + "\n")
+
+    def current(self) -> list[tuple[str, str, int]]:
+        """(case id, run id, slot) of what was going on last; unreadable ones: none."""
+        found = []
+        for path in sorted(self._folder.glob(_CURRENT.format("*"))):
+            data = self._read(path.name)
+            case_id, run_id = data.get("case_id"), data.get("run_id")
+            slot = data.get("slot", 0)
+            if isinstance(case_id, str) and isinstance(run_id, str) and slot in range(
+                MAX_SLOTS
+            ):  # fmt: skip
+                found.append((case_id, run_id, slot))
+        return found
 
     def close(self) -> None:
         """Let go of the folder."""

@@ -25,6 +25,7 @@ from harness.commands.demo import demo
 from harness.commands.doctor import doctor
 from harness.commands.kills import kills
 from harness.commands.listing import list_all
+from harness.commands.qualify import qualify
 from harness.commands.report import report
 from harness.commands.run import run
 from harness.commands.serve import serve
@@ -59,6 +60,7 @@ def make_app() -> typer.Typer:
     app.command("show")(show)
     app.command("run")(run)
     app.command("campaign")(campaign)
+    app.command("qualify")(qualify)
     app.command("kills")(kills)
     app.command("serve")(serve)
     app.command("report")(report)

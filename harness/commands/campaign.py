@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shlex
 from pathlib import Path
@@ -12,8 +13,6 @@ import typer
 from harness.commands.options import AsJson
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rich.console import Console
 
     from harness.campaign import Plan
@@ -52,16 +51,16 @@ def campaign(
     from harness.runtime.warm import kept_warm
     from harness.store import write_atomically
 
-    path = _file(file)
+    path = suite_file(file)
     planned = plan(path)
     if dry_run:
-        return _list_cases(planned)
+        return list_cases(planned)
     folder = (out or default_folder(path)).resolve()
     console = output()
     journal = Journal(folder)
     try:
         finished = journal.open(planned.digest, resume=resume)
-        tell = _quiet if as_json else _teller(console)
+        tell = _quiet if as_json else functools.partial(say, console)
         with kept_warm():
             results = run_cases(planned, journal, finished, tell=tell)
         summary = summarize(results, num_planned=len(planned.cases))
@@ -101,7 +100,12 @@ def result_line(plan: Plan, summary: Summary, command: str) -> str:
     )
 
 
-def _file(word: str) -> Path:
+def suite_file(word: str) -> Path:
+    """The file of a suite that ships, or that was named.
+
+    Raises:
+        UsageError: neither.
+    """
     from harness.campaign import suites
 
     known = suites()
@@ -119,7 +123,8 @@ def _command(word: str, path: Path) -> str:
     return shlex.join(["faultyard", "campaign", name])
 
 
-def _list_cases(plan: Plan) -> int:
+def list_cases(plan: Plan) -> int:
+    """Print the cases instead of running them."""
     from harness.commands.terminal import plain
 
     for case in plan.cases:
@@ -132,26 +137,24 @@ def _quiet(progress: Progress) -> None:
     pass
 
 
-def _teller(console: Console) -> Callable[[Progress], None]:
+def say(console: Console, progress: Progress) -> None:
+    """A line when a case is over, one when a case begins."""
     from harness.commands.terminal import OUTCOME_STYLES
     from harness.results import Outcome
     from harness.views import wording
 
-    def tell(progress: Progress) -> None:
-        last = progress.last
-        if last is not None:
-            reason = "" if last.outcome is Outcome.PASS else f": {last.reason}"
-            console.print(f"  {last.outcome.value}{reason}", soft_wrap=True,
-                          style=OUTCOME_STYLES.get(last.outcome.value, ""))  # fmt: skip
-        if progress.case is None:
-            return
-        eta = "" if progress.eta_s is None else (
-            f", about {wording.seconds(float(round(progress.eta_s)))} left"
-        )  # fmt: skip
-        number = wording.k_of_n(progress.num_done + 1, progress.num_cases)
-        console.print(f"[{number}{eta}] {progress.case.case_id}", soft_wrap=True)
-
-    return tell
+    last = progress.last
+    if last is not None:
+        reason = "" if last.outcome is Outcome.PASS else f": {last.reason}"
+        console.print(f"  {last.outcome.value}{reason}", soft_wrap=True,
+                      style=OUTCOME_STYLES.get(last.outcome.value, ""))  # fmt: skip
+    if progress.case is None:
+        return
+    eta = "" if progress.eta_s is None else (
+        f", about {wording.seconds(float(round(progress.eta_s)))} left"
+    )  # fmt: skip
+    number = wording.k_of_n(progress.num_done + 1, progress.num_cases)
+    console.print(f"[{number}{eta}] {progress.case.case_id}", soft_wrap=True)
 
 
 def _print(summary: Summary, console: Console) -> None:

@@ -45,6 +45,7 @@ def environment_of(*folders: Path) -> jinja2.Environment:
     found.globals.update(
         max_rows=MAX_ROWS,
         incident=wording.incident,
+        seconds=wording.seconds,
         notable_checks=evidence.notable,
         notable_timings=timing.notable,
         coverage_of=coverage.build,

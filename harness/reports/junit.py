@@ -57,9 +57,9 @@ def render(view: RunView) -> bytes:
             suite, "testcase", classname=case.classname, name=case.name
         )
         if case.verdict != "passed":
-            ET.SubElement(element, case.verdict, message=_clean(case.message))
+            ET.SubElement(element, case.verdict, message=clean(case.message))
     output = ET.SubElement(suite, "system-out")
-    output.text = _clean("\n".join(f"{c.headline}. {c.why}" for c in view.cards))
+    output.text = clean("\n".join(f"{c.headline}. {c.why}" for c in view.cards))
     ET.indent(suites)
     text: bytes = ET.tostring(suites, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
@@ -153,9 +153,9 @@ def _properties(suite: ET.Element, view: RunView) -> None:
                     f"{s.name} {s.value_text}, threshold {s.threshold_text}"
                 )
     for name, value in pairs.items():
-        ET.SubElement(properties, "property", name=name, value=_clean(value))
+        ET.SubElement(properties, "property", name=name, value=clean(value))
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Without the control characters that XML 1.0 cannot carry (sec. 2.2)."""
     return "".join(char for char in text if char >= " " or char in "\t\n")

@@ -46,8 +46,8 @@ def wait_for_second_case(journal: Journal) -> str:
     deadline = time.monotonic() + DEADLINE_S
     while time.monotonic() < deadline:
         current = journal.current()
-        if current is not None and current[0].endswith("s2"):
-            return current[1]
+        if current and current[0][0].endswith("s2"):
+            return current[0][1]
         time.sleep(0.05)
     raise TimeoutError("the campaign did not come to its second case")
 

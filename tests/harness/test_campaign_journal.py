@@ -92,8 +92,11 @@ def test_two_campaigns_do_not_share_a_folder(tmp_path: Path) -> None:
 
 def test_the_current_run_is_remembered(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
-    assert journal.current() is None
+    assert journal.current() == []
     journal.note_current("a/1", "run-1")
-    assert Journal(tmp_path).current() == ("a/1", "run-1")
+    assert Journal(tmp_path).current() == [("a/1", "run-1", 0)]
+    journal.note_current("a/2", "run-2", 3)
+    assert ("a/2", "run-2", 3) in Journal(tmp_path).current()
+    (tmp_path / "current-3.json").unlink()
     (tmp_path / "current.json").write_text("[1")
-    assert journal.current() is None
+    assert journal.current() == []
