@@ -17,6 +17,7 @@ from webapp.launcher import HarnessLauncher, Launcher
 from webapp.routes import (
     assets,
     coverage,
+    details,
     exports,
     launching,
     parts,
@@ -49,8 +50,8 @@ def create_app(settings: Settings, launcher: Launcher | None = None) -> FastAPI:
     app.state.stopping = threading.Event()  # set by `serve`: streams end by themselves
     app.state.views = RunViews(Store(settings.runs_root))
     app.state.launcher = launcher or HarnessLauncher(settings.runs_root)
-    for module in (assets, scenarios, launching, coverage, stream, parts, exports,
-                   waiting, runs):  # fmt: skip
+    for module in (assets, scenarios, launching, coverage, stream, parts, details,
+                   exports, waiting, runs):  # fmt: skip
         app.include_router(module.router)
     errors.install(app)
     app.add_middleware(Gate, max_body_bytes=settings.max_body_bytes)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from harness import launch
+from harness.errors import Flaw, ScenarioError
 from harness.scenario import Scenario
 from harness.store import RunDirectory
 
@@ -22,6 +23,7 @@ class Launcher(Protocol):
         """Start a run; returns as soon as its folder is there.
 
         Raises:
+            ScenarioError: it is not for the dashboard to start.
             InfrastructureError: it cannot be started.
         """
 
@@ -38,7 +40,17 @@ class HarnessLauncher:
     def launch(
         self, scenario: Scenario, *, name: str, command: str | None
     ) -> RunDirectory:
-        """Start the run's own process."""
+        """Start the run's own process; a script of the user's is refused.
+
+        Who reaches the page may choose faults, and not which files run on this machine.
+        """
+        if scenario.workload.script is not None:
+            flaw = Flaw(
+                file="dashboard", line=None, field="workload.script",
+                value=scenario.workload.script, message="is not started from the page",
+                allowed=command or "faultyard run --script, on the command line",
+            )  # fmt: skip
+            raise ScenarioError([flaw])
         return launch.launch(
             scenario, runs_root=self._runs_root, name=name, command=command
         )

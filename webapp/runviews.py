@@ -48,6 +48,14 @@ class RunViews:
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._lock = threading.Lock()
 
+    def facts(self, run_id: str) -> RunFacts:
+        """What is known of the run now, without any view of it.
+
+        Raises:
+            UnknownRun: no such run.
+        """
+        return self._entry(run_id).log.read()
+
     def view(self, run_id: str) -> RunView:
         """The run as it is now.
 

@@ -37,6 +37,10 @@ class Column(Protocol):
         """Step of the check."""
 
     @property
+    def surface(self) -> str:
+        """What was compared."""
+
+    @property
     def at_s(self) -> float:
         """When it ended, seconds since the run began."""
 
@@ -259,6 +263,7 @@ def grid_figure(
         ],
         "at_s": [round(grid.columns[a].at_s, 4) for a, _ in behind],
         "rows": [list(span) for span in grid.spans],
+        "surfaces": [grid.columns[a].surface for a, _ in behind],
     }
     return {
         "data": [draw(shown), *mark_traces(grid.ranks, cells, found, marks)],

@@ -24,11 +24,18 @@ from harness.views.progress import (
     sizes,
 )
 from harness.views.source import RunFacts
+from harness.views.strip import StripItem, strip
 from harness.views.tail import TailRow, tail
 from harness.views.timeline import Timeline, timeline
 from harness.views.timing import TimingGrid, timing
 from harness.views.truth import TruthView, truth
-from vocab.events import DetectorDisabled, DetectorRestarted, PhaseChanged, Problem
+from vocab.events import (
+    DetectorDisabled,
+    DetectorRestarted,
+    PhaseChanged,
+    Problem,
+    ProgressCompared,
+)
 
 OUTCOME_WORDS = {
     Outcome.PASS: "pass: found what was expected",
@@ -87,6 +94,7 @@ class RunView:
     outcome_reason: str
     cards: tuple[VerdictCard, ...]  # never empty: "nobody" is a card too
     truth: TruthView
+    strip: tuple[StripItem, ...]
     facts: tuple[Fact, ...]
     notices: tuple[Notice, ...]
     evidence: tuple[EvidenceGrid, ...]
@@ -94,6 +102,7 @@ class RunView:
     timeline: Timeline
     progress: tuple[RankProgress, ...]
     observers: tuple[ObserverRow, ...]
+    num_comparisons: int  # of progress rings, after silence
     tail: tuple[TailRow, ...]
     num_events: int
     cursor: str
@@ -108,6 +117,7 @@ def build(facts: RunFacts) -> RunView:
     grids = evidence(facts)
     ranks = () if facts.is_analysis else progress(facts)
     outcome = facts.results.outcome if facts.results else None
+    known = truth(facts, is_final=state.is_final)
     return RunView(
         run_id=facts.run_id,
         origin=_origin(facts),
@@ -116,7 +126,8 @@ def build(facts: RunFacts) -> RunView:
         outcome_text=_outcome_text(outcome, state),
         outcome_reason=facts.results.reason if facts.results else _why_open(facts),
         cards=found,
-        truth=truth(facts, is_final=state.is_final),
+        truth=known,
+        strip=strip(known, (card.blamed for card in found if not card.is_superseded)),
         facts=_figures(facts, grids, ranks, found),
         notices=_notices(facts),
         evidence=grids,
@@ -124,6 +135,9 @@ def build(facts: RunFacts) -> RunView:
         timeline=timeline(facts),
         progress=ranks,
         observers=observers(facts, is_final=state.is_final),
+        num_comparisons=sum(
+            isinstance(e.event, ProgressCompared) for e in facts.events
+        ),
         tail=tail(facts),
         num_events=len(facts.events),
         cursor=facts.cursor,

@@ -5,12 +5,13 @@ Ground truth is marked, so that nobody takes it for something a detector knew.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from harness.views import wording
-from harness.views.source import RunFacts
+from harness.views.source import RunFacts, TimedEvent
 from vocab import events as ev
 from vocab.codec import to_json
 
@@ -30,22 +31,102 @@ class TailRow:
     is_truth: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventFilter:
+    """Which events are wanted; "" is any."""
+
+    writer: str = ""  # rank, observer, harness, faults, …: a source without its number
+    type: str = ""
+    source: str = ""  # one file's, such as rank3
+    words: str = ""  # that all stand in the line, in any case
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """One choice of a filter, with how many events it would show."""
+
+    name: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TailView:
+    """The newest events that fit, and what else could be asked for."""
+
+    rows: tuple[TailRow, ...]
+    wanted: EventFilter
+    num_events: int
+    num_fitting: int
+    writers: tuple[Count, ...]
+    types: tuple[Count, ...]
+
+
 def tail(facts: RunFacts, length: int = TAIL_LENGTH) -> tuple[TailRow, ...]:
     """The newest `length` events, newest first."""
-    rows = []
-    for timed in reversed(facts.events[-length:]):
-        at_s = facts.at_s(timed.at_ns)
-        rows.append(
-            TailRow(
-                at_s=at_s,
-                at_text=f"{at_s:.3f}",
-                source=timed.source,
-                type=type(timed.event).__name__,
-                text=describe(timed.event),
-                is_truth=timed.source.startswith("faults."),
-            )
-        )
-    return tuple(rows)
+    return tuple(_row(facts, timed) for timed in reversed(facts.events[-length:]))
+
+
+def tail_view(
+    facts: RunFacts, wanted: EventFilter = EventFilter(), length: int = TAIL_LENGTH
+) -> TailView:
+    """The newest `length` events that fit, with counts by writer and by type.
+
+    Counts of one filter hold under all the others, so that no choice leads nowhere.
+    """
+    writers: Counter[str] = Counter()
+    types: Counter[str] = Counter()
+    fitting: list[TimedEvent] = []
+    for timed in facts.events:
+        if not _has_words(timed, wanted):
+            continue
+        writer, kind = writer_of(timed.source), type(timed.event).__name__
+        fits_writer = wanted.writer in ("", writer)
+        fits_type = wanted.type in ("", kind)
+        writers[writer] += fits_type
+        types[kind] += fits_writer
+        if fits_writer and fits_type:
+            fitting.append(timed)
+    newest = reversed(fitting[-length:])
+    return TailView(
+        rows=tuple(_row(facts, timed) for timed in newest),
+        wanted=wanted,
+        num_events=len(facts.events),
+        num_fitting=len(fitting),
+        writers=_counts(writers),
+        types=_counts(types),
+    )
+
+
+def writer_of(source: str) -> str:
+    """Who writes such files: `rank` for rank3, `faults` for faults.rank3."""
+    return source.partition(".")[0].rstrip("0123456789")
+
+
+def _has_words(timed: TimedEvent, wanted: EventFilter) -> bool:
+    if wanted.source and timed.source != wanted.source:
+        return False
+    words = wanted.words.lower().split()
+    if not words:
+        return True
+    kind = type(timed.event).__name__
+    text = f"{timed.source} {kind} {describe(timed.event)}".lower()
+    return all(word in text for word in words)
+
+
+def _counts(found: Counter[str]) -> tuple[Count, ...]:
+    return tuple(Count(name=name, count=found[name]) for name in sorted(found))
+
+
+def _row(facts: RunFacts, timed: TimedEvent) -> TailRow:
+    at_s = facts.at_s(timed.at_ns)
+    return TailRow(
+        at_s=at_s,
+        at_text=f"{at_s:.3f}",
+        source=timed.source,
+        type=type(timed.event).__name__,
+        text=describe(timed.event),
+        is_truth=timed.source.startswith("faults."),
+    )
 
 
 def describe(event: ev.Event) -> str:

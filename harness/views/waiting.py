@@ -1,7 +1,7 @@
-"""Runs that wait or go on, in the order of their turn; and what ended ones left. Pure
-but for reading the queue and the runs' files.
+"""Runs that wait or go on, in the order of their turn; and what ended ones left.
 
-Called by the dashboard's queue page. Cancelling is `harness.launch`'s; this only shows.
+Reads the queue and the runs' files. Called by the dashboard's queue page. Cancelling is
+`harness.launch`'s; this only shows.
 """
 
 from __future__ import annotations

@@ -15,9 +15,12 @@ from harness.scenario import Scenario, load
 from harness.store import RunDirectory
 from harness.views.listing import RunRow, rows
 from harness.views.run import RunView
+from harness.views.tail import tail_view
 from webapp import editor
 from webapp.errors import ErrorBody
+from webapp.routes.parts import FilterOf
 from webapp.routes.scenarios import scenario_path
+from webapp.routes.zooming import ZoomOf
 from webapp.state import LauncherOf, SettingsOf, ViewsOf
 from webapp.templating import answer, page
 
@@ -85,10 +88,17 @@ async def launch(
 # The decorator nearest to the function is matched first: an id may not end in .json.
 @router.get("/runs/{run_id}", include_in_schema=False)
 @router.get("/runs/{run_id}.json", response_model=RunView)
-def run_page(request: Request, run_id: str, views: ViewsOf) -> Response:
-    """One run: verdict first, ground truth beside it, evidence below."""
+def run_page(
+    request: Request, run_id: str, views: ViewsOf, wanted: FilterOf, zoom: ZoomOf
+) -> Response:
+    """One run: verdict first, ground truth beside it, evidence below.
+
+    The query holds the page's state: filter of events, zoom of the grids.
+    """
     view = views.view(run_id)
-    return answer(request, "run.html", view, title=view.origin.title, figures=FIGURES)
+    tail = tail_view(views.facts(run_id), wanted)
+    return answer(request, "run.html", view, title=view.origin.title, figures=FIGURES,
+                  tail=tail, zoom=zoom)  # fmt: skip
 
 
 @router.post("/runs/{run_id}/cancel", status_code=SEE_OTHER)

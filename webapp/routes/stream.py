@@ -44,7 +44,7 @@ TOPICS: dict[type[ev.Event], tuple[str, ...]] = {
     ev.Problem: ("notices",),
     ev.ObserverReady: ("observers",),
     ev.ObserverHeartbeat: ("observers",),
-    ev.ProgressCompared: ("observers",),
+    ev.ProgressCompared: ("observers", "rings"),
     ev.FaultTriggered: ("truth",),
     ev.FaultFailed: ("truth",),
     ev.FaultInjected: ("truth", "timeline", "evidence", "progress"),
@@ -52,7 +52,7 @@ TOPICS: dict[type[ev.Event], tuple[str, ...]] = {
     ev.PhaseChanged: ("timeline",),
 }
 ALL_TOPICS = ("verdict", "truth", "notices", "timeline", "evidence", "progress",
-              "observers", *ALWAYS)  # fmt: skip
+              "observers", "rings", *ALWAYS)  # fmt: skip
 
 
 @router.get("/runs/{run_id}/events", response_class=StreamingResponse)

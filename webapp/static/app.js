@@ -1,5 +1,5 @@
-// All of the dashboard's own script: theme, charts, the YAML gutter, the lost-connection
-// notice. Everything else is htmx attributes in the templates.
+// The dashboard's script for all pages: theme, the YAML gutter, import, the lost-connection
+// notice. Charts and the run page's state: run.js. Everything else is htmx attributes.
 "use strict";
 
 // --- theme: before the first paint, kept in localStorage --------------------------------
@@ -17,14 +17,6 @@ function switchTheme() {
   root.dataset.theme = theme() === "dark" ? "light" : "dark";
   try { localStorage.setItem("theme", root.dataset.theme); } catch { /* private mode */ }
   redrawAll();
-}
-
-// --- charts: the server sends a figure, Plotly redraws it in place ------------------------
-function draw(chart, text) {
-  const figure = JSON.parse(text);
-  chart.style.minWidth = `${(figure.layout.meta || {}).min_width || 0}px`;
-  chart.style.height = `${figure.layout.height}px`;
-  return Plotly.react(chart, figure.data, figure.layout, { responsive: true, displayModeBar: false });
 }
 
 // --- YAML: line numbers, and flaws marked on them -----------------------------------------
@@ -84,12 +76,6 @@ document.addEventListener("DOMContentLoaded", () => {
   prefersDark.addEventListener("change", redrawAll);
   numberLines();
   markFlawedFields();
-  document.body.addEventListener("htmx:configRequest", (event) => {
-    if (event.target.classList.contains("chart")) event.detail.parameters.theme = theme();
-  });
-  document.body.addEventListener("htmx:afterOnLoad", (event) => {
-    if (event.target.classList.contains("chart") && event.detail.xhr.status === 200) draw(event.target, event.detail.xhr.responseText);
-  });
   document.body.addEventListener("htmx:sseError", () => showLost(true));
   document.body.addEventListener("htmx:sseOpen", () => { showLost(false); redrawAll(); });
   document.body.addEventListener("htmx:sendError", () => showLost(true));
