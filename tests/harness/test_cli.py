@@ -46,7 +46,7 @@ def call(capsys: Captured, *words: object) -> tuple[int, str, str]:
     ("words", "told"),
     [
         (["foo"], "No such command 'foo'"),
-        (["run"], "Missing argument"),
+        (["run"], "name a scenario (see `faultyard list`)"),
         (["run", "clean", "--bogus"], "No such option"),
         (["list", "--limit", "x"], "--limit"),
         (["list", "--limit", "0"], "--limit"),
