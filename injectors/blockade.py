@@ -13,8 +13,11 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal, Protocol
 
-from injectors.fault import RankContext
+from pydantic import Field
+
+from injectors.fault import RankContext, RankParameters
 from vocab.events import Change, FaultFailed, FaultHealed, FaultInjected
 from vocab.names import rank_name
 
@@ -22,26 +25,35 @@ _PROOF_S = 5.0
 _LOOK_S = 0.01
 
 
+class BlockParameters(RankParameters):
+    """How long the rank is blocked."""
+
+    kind: str
+    duration_s: float = Field(
+        5.0, gt=0, le=3600, description="seconds until the rank is let go"
+    )
+    lifetime: Literal["one-shot"] = "one-shot"
+
+
+class Shown(Protocol):
+    """How a fault is called and coloured in pictures."""
+
+    label: str
+    color: str
+
+
 class Witness:
     """Proves that a thread is blocked, and later that it is not."""
 
     def __init__(
-        self,
-        context: RankContext,
-        *,
-        kind: str,
-        label: str,
-        color: str,
-        duration_s: float,
+        self, fault: Shown, parameters: BlockParameters, context: RankContext
     ) -> None:
+        self._fault = fault
+        self._parameters = parameters
         self._context = context
-        self._kind = kind
-        self._label = label
-        self._color = color
-        self._duration_s = duration_s
         self._name = rank_name(context.rank)
 
-    def watch(
+    def begin(
         self,
         step: int,
         where: str,
@@ -49,17 +61,34 @@ class Witness:
         state: Callable[[], str],
         let_go: Callable[[], None],
     ) -> None:
-        """Prove, wait for the duration, let go, prove again; in the witness's thread.
+        """Watch from a thread beside the one that is, or soon will be, blocked.
 
         Args:
             state: what holds the thread, in words; empty while it is not held.
             let_go: ends the block.
         """
+        threading.Thread(
+            target=self._watch,
+            args=(step, where, state, let_go),
+            name="fault witness",
+            daemon=True,
+        ).start()
+
+    def _watch(
+        self,
+        step: int,
+        where: str,
+        state: Callable[[], str],
+        let_go: Callable[[], None],
+    ) -> None:
+        """Prove, wait for the duration, let go, prove again."""
         if not self._wait_for(lambda: bool(state())):
             reason = f"{self._name} did not block in {where}"
             self._context.emit(
                 FaultFailed(
-                    fault_id=self._context.fault_id, kind=self._kind, reason=reason
+                    fault_id=self._context.fault_id,
+                    kind=self._parameters.kind,
+                    reason=reason,
                 )
             )
             let_go()
@@ -68,21 +97,21 @@ class Witness:
         self._context.emit(
             FaultInjected(
                 fault_id=self._context.fault_id,
-                kind=self._kind,
-                label=self._label,
-                color=self._color,
+                kind=self._parameters.kind,
+                label=self._fault.label,
+                color=self._fault.color,
                 targets=(self._name,),
                 step=step,
                 changes=(Change(what=what, before="running", after=held),),
             )
         )
-        time.sleep(self._duration_s)
+        time.sleep(self._parameters.duration_s)
         let_go()
         self._wait_for(lambda: not state())
         self._context.emit(
             FaultHealed(
                 fault_id=self._context.fault_id,
-                kind=self._kind,
+                kind=self._parameters.kind,
                 targets=(self._name,),
                 step=step,
                 changes=(Change(what=what, before=held, after=state() or "running"),),
@@ -110,13 +139,7 @@ class Blockade:
     def hold(self, step: int, where: str) -> None:
         """Block here."""
         self._thread_id = threading.get_native_id()
-        threading.Thread(
-            target=self._witness.watch,
-            args=(step, where),
-            kwargs={"state": self._state, "let_go": self._gate.set},
-            name="fault witness",
-            daemon=True,
-        ).start()
+        self._witness.begin(step, where, state=self._state, let_go=self._gate.set)
         self._gate.wait()
         self._thread_id = None
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from injectors.blockade import Blockade, Witness
-from injectors.fault import Healing, RankContext, RankParameters
+from injectors.blockade import Blockade, BlockParameters, Witness
+from injectors.fault import Healing, RankContext
 from injectors.layers import pick_layer
 from vocab.events import Change
 
@@ -19,17 +19,13 @@ if TYPE_CHECKING:
     from torch.utils.hooks import RemovableHandle
 
 
-class HangBackward(RankParameters):
+class HangBackward(BlockParameters):
     """The layer, and for how long."""
 
     kind: Literal["hang.backward"]
-    duration_s: float = Field(
-        5.0, gt=0, le=3600, description="seconds until the pass goes on"
-    )
     layer: int | None = Field(
         None, ge=0, description="repeated layer, from 0; absent: drawn from the seed"
     )
-    lifetime: Literal["one-shot"] = "one-shot"
 
 
 class BlockedBackward:
@@ -42,15 +38,7 @@ class BlockedBackward:
     def __init__(self, parameters: HangBackward, context: RankContext) -> None:
         self._name, self._layer = pick_layer(context, parameters.layer)
         self._hook: RemovableHandle | None = None
-        self._blockade = Blockade(
-            Witness(
-                context,
-                kind=parameters.kind,
-                label=self.label,
-                color=self.color,
-                duration_s=parameters.duration_s,
-            )
-        )
+        self._blockade = Blockade(Witness(self, parameters, context))
 
     def inject(self, step: int) -> tuple[Change, ...]:
         """Hook the layer's next backward pass; the block proves itself."""

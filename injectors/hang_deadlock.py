@@ -11,23 +11,17 @@ from __future__ import annotations
 import threading
 from typing import Literal
 
-from pydantic import Field
-
-from injectors.blockade import Witness, is_asleep
-from injectors.fault import Healing, RankContext, RankParameters
+from injectors.blockade import BlockParameters, Witness, is_asleep
+from injectors.fault import Healing, RankContext
 from vocab.events import Change
 
 _WANT_S = 0.02
 
 
-class HangDeadlock(RankParameters):
+class HangDeadlock(BlockParameters):
     """The step at whose start the two meet, and for how long."""
 
     kind: Literal["hang.deadlock"]
-    duration_s: float = Field(
-        5.0, gt=0, le=3600, description="seconds until the second thread gives up"
-    )
-    lifetime: Literal["one-shot"] = "one-shot"
 
 
 class Deadlock:
@@ -38,13 +32,7 @@ class Deadlock:
     moment: Literal["step_start"] = "step_start"
 
     def __init__(self, parameters: HangDeadlock, context: RankContext) -> None:
-        self._witness = Witness(
-            context,
-            kind=parameters.kind,
-            label=self.label,
-            color=self.color,
-            duration_s=parameters.duration_s,
-        )
+        self._witness = Witness(self, parameters, context)
         self._lock_a = threading.Lock()
         self._lock_b = threading.Lock()
         self._is_taken = threading.Event()
@@ -59,12 +47,12 @@ class Deadlock:
             threading.Thread(target=self._second, daemon=True).start()
             self._is_taken.wait()
             self._thread_id = threading.get_native_id()
-            threading.Thread(
-                target=self._witness.watch,
-                args=(step, f"the start of step {step}"),
-                kwargs={"state": self._state, "let_go": self._gives_up.set},
-                daemon=True,
-            ).start()
+            self._witness.begin(
+                step,
+                f"the start of step {step}",
+                state=self._state,
+                let_go=self._gives_up.set,
+            )
             with self._lock_b:
                 self._thread_id = None
         return ()

@@ -10,25 +10,18 @@ ranks stand at the same place, and nobody can be named from their progress.
 
 from __future__ import annotations
 
-import threading
 from typing import Literal
 
-from pydantic import Field
-
-from injectors.blockade import Witness
-from injectors.fault import Healing, RankContext, RankParameters
+from injectors.blockade import BlockParameters, Witness
+from injectors.fault import Healing, RankContext
 from injectors.transport import Transport
 from vocab.events import Change
 
 
-class HangEqualProgress(RankParameters):
+class HangEqualProgress(BlockParameters):
     """The step in which the transport stops, and for how long."""
 
     kind: Literal["hang.equal_progress"]
-    duration_s: float = Field(
-        5.0, gt=0, le=3600, description="seconds until the transport goes on"
-    )
-    lifetime: Literal["one-shot"] = "one-shot"
 
 
 class PausedTransport:
@@ -39,13 +32,7 @@ class PausedTransport:
     moment: Literal["step_start"] = "step_start"
 
     def __init__(self, parameters: HangEqualProgress, context: RankContext) -> None:
-        self._witness = Witness(
-            context,
-            kind=parameters.kind,
-            label=self.label,
-            color=self.color,
-            duration_s=parameters.duration_s,
-        )
+        self._witness = Witness(self, parameters, context)
         self._transport = Transport()
         self._is_let_go = False
 
@@ -58,12 +45,12 @@ class PausedTransport:
         if self._transport.is_paused:
             return ()
         self._transport.pause()
-        threading.Thread(
-            target=self._witness.watch,
-            args=(step, f"its next collective of step {step}"),
-            kwargs={"state": self._state, "let_go": self._let_go},
-            daemon=True,
-        ).start()
+        self._witness.begin(
+            step,
+            f"its next collective of step {step}",
+            state=self._state,
+            let_go=self._let_go,
+        )
         return ()
 
     def heal(self, step: int) -> Healing:

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
-
-from injectors.blockade import Blockade, Witness
+from injectors.blockade import Blockade, BlockParameters, Witness
 from injectors.errors import CannotInject
-from injectors.fault import Healing, RankContext, RankParameters
+from injectors.fault import Healing, RankContext
 from vocab.events import Change
 
 
-class HangInput(RankParameters):
+class HangInput(BlockParameters):
     """The step whose batch does not come, and for how long."""
 
     kind: Literal["hang.input"]
-    duration_s: float = Field(
-        5.0, gt=0, le=3600, description="seconds until the batch comes after all"
-    )
-    lifetime: Literal["one-shot"] = "one-shot"
 
 
 class BlockedFetch:
@@ -34,15 +28,7 @@ class BlockedFetch:
             raise CannotInject("the job shows no data set whose fetches can be blocked")
         self._hooks = context.before_fetch
         self._step = 0
-        self._blockade = Blockade(
-            Witness(
-                context,
-                kind=parameters.kind,
-                label=self.label,
-                color=self.color,
-                duration_s=parameters.duration_s,
-            )
-        )
+        self._blockade = Blockade(Witness(self, parameters, context))
 
     def inject(self, step: int) -> tuple[Change, ...]:
         """Hook the next fetch; the block proves itself when it comes."""
