@@ -53,6 +53,7 @@ class Switch:
     help: str
     is_on: bool
     off_word: str
+    on_word: str
     group: Group
 
 
@@ -150,9 +151,11 @@ def _field(
     off = _off_word(spec, root)
     if off is not None:
         inner = _resolve(spec["anyOf"][0], root)
-        is_on = value != off and value is not False
+        chosen = spec.get("default") if value is None else value
+        on_word = next(iter(_constants(inner).values()), "on")
         return Switch(path=path, label=_label(name), help=inner.get("description", ""),
-                      is_on=is_on, off_word=off,
+                      is_on=chosen != off and chosen is not False,
+                      off_word=off, on_word=str(on_word),
                       group=_group(path, name, inner, value, root))  # fmt: skip
     if spec.get("type") == "object" and "properties" in spec:
         return _group(path, name, spec, value, root)
@@ -239,8 +242,9 @@ def _read_field(spec: Schema, tree: Any, root: Schema) -> Any:
     off = _off_word(spec, root)
     if off is not None:
         if isinstance(tree, dict) and tree.get(SWITCH) == off:
-            return off
-        return _read_object(_resolve(spec["anyOf"][0], root), tree, root) or None
+            return None if spec.get("default") == off else off
+        inner = _resolve(spec["anyOf"][0], root)
+        return {**_constants(inner), **_read_object(inner, tree, root)} or None
     if spec.get("type") == "object" and "properties" in spec:
         return _read_object(spec, tree, root) or None
     if isinstance(tree, dict):
@@ -317,6 +321,16 @@ def _off_word(spec: Schema, root: Schema) -> str | None:
         if isinstance(choice.get("const"), str):
             return str(choice["const"])
     return None
+
+
+def _constants(spec: Schema) -> dict[str, Any]:
+    """Fields of an object that must be given and have one value only."""
+    fields = spec.get("properties", {})
+    return {
+        name: fields[name]["const"]
+        for name in spec.get("required", ())
+        if "const" in fields.get(name, ())
+    }
 
 
 def _variants(spec: Schema, root: Schema) -> dict[str, Schema]:

@@ -15,7 +15,12 @@ from tests.webapp.submit import pairs_of
 from webapp import editor, form
 
 SHIPPED = catalogue()
-REQUIRED = {"hang.mismatched_collective": {"field": "shape"}}
+WHERE = {
+    "rank": st.integers(0, 3), "host": st.integers(0, 3), "spine": st.integers(0, 3),
+    "source_leaf": st.integers(0, 1), "target_leaf": st.integers(2, 3),
+    "field": st.just("shape"), "at_step": st.integers(1, 5),
+}  # fmt: skip
+FABRIC = ("link", "spine", "host", "traffic")
 RANKS = st.lists(st.integers(0, 3), min_size=1, max_size=2)
 FACTORS = st.lists(st.sampled_from([1.0, 0.5, 3.0]), min_size=1, max_size=3)
 WORDS = st.text(
@@ -23,19 +28,21 @@ WORDS = st.text(
 )
 
 
+def where(draw: st.DrawFn, kind: str, number: int) -> dict[str, Any]:
+    """What a fault must say beside its kind; each number has its own link."""
+    is_whole = kind in ("link.down", "link.flap")
+    link = st.just(f"leaf{number}-spine1" + ("" if is_whole else ":up"))
+    fields = FAULTS[kind].parameters.model_fields
+    names = [name for name, field in fields.items() if field.is_required()]
+    return {n: draw({**WHERE, "link": link}[n]) for n in names if n != "kind"}
+
+
 @st.composite
 def scenarios(draw: st.DrawFn) -> dict[str, Any]:
     """Valid scenario data, with faults of every kind."""
     steps = draw(st.integers(5, 40))
-    faults = [
-        {
-            "kind": kind,
-            "rank": draw(st.integers(0, 3)),
-            "at_step": draw(st.integers(1, 5)),
-            **REQUIRED.get(kind, {}),
-        }
-        for kind in draw(st.lists(st.sampled_from(sorted(FAULTS)), max_size=3))
-    ]
+    kinds = draw(st.lists(st.sampled_from(sorted(FAULTS)), max_size=3))
+    faults = [{"kind": k, **where(draw, k, i)} for i, k in enumerate(kinds)]
     expect = [
         {"kind": "sdc", "ranks": draw(RANKS),
          "from_step": 1, "by_step": draw(st.integers(1, steps))}
@@ -53,8 +60,14 @@ def scenarios(draw: st.DrawFn) -> dict[str, Any]:
             "layers": st.just("blocks"),
         }),
     ))  # fmt: skip
+    fabrics = st.fixed_dictionaries(
+        {"kind": st.just("simulated")}, optional={"load": st.floats(0.1, 1)}
+    )
+    crossed = any(kind.partition(".")[0] in FABRIC for kind in kinds)
+    fabric = draw(fabrics) if crossed or draw(st.booleans()) else "none"
     return {
         "title": draw(WORDS.filter(str.strip)).strip(),
+        "fabric": fabric,
         "seed": draw(st.integers(0, 99)),
         "description": draw(WORDS).strip(), "steps": steps, "scout": scout,
         "workload": {"parallel": {"replicate": 4}, "dropout": draw(st.floats(0, 0.9))},
@@ -132,7 +145,9 @@ def test_every_kind_of_fault_can_be_added() -> None:
 
 def test_every_setting_has_its_help_and_its_default() -> None:
     shown = form.build(schema(), {})
-    (scout,) = [f for f in shown.fields if isinstance(f, form.Switch)]
+    switches = {f.path: f for f in shown.fields if isinstance(f, form.Switch)}
+    scout, fabric = switches["scout"], switches["fabric"]
+    assert (scout.is_on, fabric.is_on, fabric.on_word) == (True, False, "simulated")
     kappa = next(f for f in scout.group.fields if f.path == "scout.kappa")
     assert isinstance(kappa, form.Control)
     assert kappa.placeholder == "5.0"
