@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from harness.figures.evidence import figure
+from harness.palette import LIGHT
 from harness.report import render
 from harness.store import RunDirectory, Store
 from harness.views.run import build
@@ -104,7 +106,8 @@ def test_launch_watch_restart_and_export(
     page.wait_for_selector("#status [data-live=ended]", timeout=60_000)
     assert page.evaluate("window.neverReloaded")
     view = build(RunLog(run).read())
-    wait_until(page, f"({NUM_COLUMNS}) === {len(view.evidence[0].columns)}")
+    drawn = figure(view, LIGHT)["data"][0]["x"]
+    wait_until(page, f"({NUM_COLUMNS}) === {len(drawn)}")
     shown = f"{view.num_events} events"
     wait_until(page, f"document.querySelector('#tail').innerText.startsWith('{shown}')")
     assert "pass" in page.inner_text("#status [data-figure=outcome]")
