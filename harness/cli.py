@@ -25,6 +25,7 @@ from harness.commands.demo import demo
 from harness.commands.doctor import doctor
 from harness.commands.kills import kills
 from harness.commands.listing import list_all
+from harness.commands.matrix import app as matrix
 from harness.commands.qualify import qualify
 from harness.commands.report import report
 from harness.commands.run import run
@@ -65,6 +66,7 @@ def make_app() -> typer.Typer:
     app.command("serve")(serve)
     app.command("report")(report)
     app.add_typer(make_analyze(), name="analyze")
+    app.add_typer(matrix, name="matrix")
     app.command("verify")(verify)
     app.command("cancel")(cancel)
     app.command("doctor")(doctor)

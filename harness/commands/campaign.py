@@ -166,7 +166,8 @@ def _print(summary: Summary, console: Console) -> None:
     for score in summary.scores:
         rows.add_row(
             score.kind, str(score.num_cases), str(score.num_not_scored),
-            _rate(score.recall), _rate(score.exact), _rate(score.false_blames),
+            rate_text(score.recall), rate_text(score.exact),
+            rate_text(score.false_blames),
             wording.seconds(score.latency.p50_s), wording.seconds(score.latency.p90_s),
             wording.seconds(score.latency.max_s),
         )  # fmt: skip
@@ -177,7 +178,7 @@ def _print(summary: Summary, console: Console) -> None:
     console.print()
 
 
-def _rate(rate: Rate) -> str:
+def rate_text(rate: Rate) -> str:
     """Such as `9 of 10 (60 to 98 %)`: the interval is Wilson's, 95 %."""
     if rate.low is None or rate.high is None:
         return "none"

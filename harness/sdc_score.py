@@ -1,0 +1,190 @@
+"""What came of each case of the numerical matrix, from its jobs' results. Pure.
+
+    named          the verdict of its window names exactly its rank, and no other does
+    missed         no verdict names it
+    wrong          a verdict of its window or of the clean checks after it names others
+    not injected   the fault did not change anything: nothing could be found
+    not run        its job was not finished
+
+Called by the `matrix` command. Rates carry Wilson intervals; what was not injected or
+not run is counted apart and in no rate.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from harness.results import Outcome, Results
+from harness.sdc_matrix import Placed
+from vocab.intervals import Rate, wilson
+from vocab.names import rank_name
+
+
+class Fate(StrEnum):
+    """What came of a case; the five never merge."""
+
+    NAMED = "named"
+    MISSED = "missed"
+    WRONG = "wrong"
+    NOT_INJECTED = "not injected"
+    NOT_RUN = "not run"
+
+
+SCORED = (Fate.NAMED, Fate.MISSED, Fate.WRONG)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseFate:
+    """One case with what came of it; `why` is empty where it was named."""
+
+    number: int
+    surface: str
+    magnitude: str
+    rank: str
+    run_id: str
+    step: int
+    fate: Fate
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurfaceScore:
+    """All cases of one surface, or of all (`all`)."""
+
+    surface: str
+    named: Rate
+    counts: dict[str, int]  # by fate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixScore:
+    """The whole matrix."""
+
+    cases: tuple[CaseFate, ...]
+    surfaces: tuple[SurfaceScore, ...]  # `all` last
+    near_invisible: Rate
+    clean: Rate  # fault-free jobs in which nobody was blamed
+    num_clean_not_run: int
+    between: tuple[str, ...]  # blames on clean checks before the first fault of a job
+
+    @property
+    def exit_code(self) -> int:
+        """0 all named and all clean; 1 missed or wrong; 2 not all was measured."""
+        fates = Counter(case.fate for case in self.cases)
+        is_wrong = fates[Fate.MISSED] or fates[Fate.WRONG] or self.between
+        if is_wrong or self.clean.k < self.clean.n:
+            return 1
+        if fates[Fate.NOT_INJECTED] or fates[Fate.NOT_RUN] or self.num_clean_not_run:
+            return 2
+        return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """One finished job: where it is kept, and its results."""
+
+    run_id: str
+    results: Results
+
+
+def score_matrix(
+    there: Sequence[Placed],
+    jobs: Mapping[int, Finished],
+    clean: Iterable[Results | None],
+) -> MatrixScore:
+    """Score every case.
+
+    Args:
+        there: all cases, placed in jobs.
+        jobs: the finished jobs by number.
+        clean: results of every fault-free job; None: not finished.
+    """
+    fates = tuple(
+        fate
+        for number in sorted({p.job for p in there})
+        for fate in _fates([p for p in there if p.job == number], jobs.get(number))
+    )
+    names = sorted({fate.surface for fate in fates})
+    ended = list(clean)
+    usable = [r for r in ended if r and r.outcome in (Outcome.PASS, Outcome.FAIL)]
+    return MatrixScore(
+        cases=fates,
+        surfaces=(
+            *(_score(name, [f for f in fates if f.surface == name]) for name in names),
+            _score("all", fates),
+        ),
+        near_invisible=_named([f for f in fates if f.magnitude == "1 ulp"]),
+        clean=wilson(sum(r.outcome is Outcome.PASS for r in usable), len(usable)),
+        num_clean_not_run=len(ended) - len(usable),
+        between=tuple(_between(there, jobs)),
+    )
+
+
+def _fates(there: Sequence[Placed], job: Finished | None) -> Iterable[CaseFate]:
+    for place, placed in enumerate(there):
+        after = there[place + 1].at_step if place + 1 < len(there) else None
+        fate, why = _fate(placed, place, after, job)
+        case = placed.case
+        yield CaseFate(
+            number=case.number,
+            surface=case.surface,
+            magnitude=case.magnitude,
+            rank=rank_name(case.rank),
+            run_id=job.run_id if job else "",
+            step=placed.at_step,
+            fate=fate,
+            why=why,
+        )
+
+
+def _fate(
+    placed: Placed, place: int, after: int | None, job: Finished | None
+) -> tuple[Fate, str]:
+    if job is None:
+        return Fate.NOT_RUN, "its job was not finished"
+    results = job.results
+    fault = next(
+        (f for f in results.faults if f.fault_id == placed.case.fault_id), None
+    )
+    if fault is None or len(results.incidents) <= place:
+        return Fate.NOT_RUN, results.reason
+    if not fault.injected:
+        return Fate.NOT_INJECTED, fault.problem
+    wrong = [
+        extra
+        for extra in results.extras
+        if extra.blamed and extra.step is not None and placed.at_step <= extra.step
+        and (after is None or extra.step < after)
+    ]  # fmt: skip
+    if wrong:
+        return Fate.WRONG, "; ".join(
+            f"{', '.join(extra.blamed)} after step {extra.step}" for extra in wrong
+        )
+    if not results.incidents[place].found:
+        return Fate.MISSED, "no verdict names it"
+    return Fate.NAMED, ""
+
+
+def _between(there: Sequence[Placed], jobs: Mapping[int, Finished]) -> Iterable[str]:
+    for number, job in jobs.items():
+        first = min(p.at_step for p in there if p.job == number)
+        for extra in job.results.extras:
+            if extra.blamed and (extra.step is None or extra.step < first):
+                yield f"{job.run_id}: {', '.join(extra.blamed)}: {extra.reason}"
+
+
+def _score(name: str, fates: Sequence[CaseFate]) -> SurfaceScore:
+    counts = Counter(fate.fate.value for fate in fates)
+    return SurfaceScore(
+        surface=name,
+        named=_named(fates),
+        counts={fate.value: counts[fate.value] for fate in Fate},
+    )
+
+
+def _named(fates: Sequence[CaseFate]) -> Rate:
+    scored = [fate for fate in fates if fate.fate in SCORED]
+    return wilson(sum(f.fate is Fate.NAMED for f in scored), len(scored))

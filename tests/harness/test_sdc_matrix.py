@@ -1,0 +1,201 @@
+"""The numerical matrix: cases, jobs, score, and what ablations make of it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.ablations import (
+    ablation_plan,
+    by_live_state,
+    by_majority,
+    by_source,
+)
+from harness.cli import main
+from harness.results import (
+    ExtraVerdict,
+    FaultResult,
+    IncidentResult,
+    Outcome,
+    Results,
+)
+from harness.sdc_matrix import (
+    NEAR_INVISIBLE,
+    NUM_LAYERS,
+    PATTERNS,
+    Placed,
+    matrix_cases,
+    matrix_plan,
+    placed,
+)
+from harness.sdc_score import Fate, Finished, score_matrix
+from vocab.events import CheckCompleted, SurfaceEvidence
+from vocab.names import rank_name
+from vocab.verdict import Kind, State
+
+
+def test_there_are_344_cases_of_which_64_are_near_invisible_and_30_clean_jobs() -> None:
+    cases = matrix_cases(1)
+    assert len(cases) == len({case.number for case in cases}) == 344
+    assert sum(case.magnitude == NEAR_INVISIBLE for case in cases) == 64
+    assert {case.magnitude for case in cases} == {NEAR_INVISIBLE, *PATTERNS}
+    plan = matrix_plan(1)
+    assert Counter(case.part for case in plan.cases) == {"faulty": 8, "clean": 30}
+    assert sum(len(case.scenario.faults) for case in plan.cases) == 344
+
+
+def test_the_seed_draws_ranks_and_order_but_not_what_is_tested() -> None:
+    def content(seed: int) -> list[str]:
+        return sorted(json.dumps(case.fields) for case in matrix_cases(seed))
+
+    assert matrix_cases(1) == matrix_cases(1)
+    assert content(1) == content(2)
+    assert matrix_plan(1).digest != matrix_plan(2).digest
+    assert {case.rank for case in matrix_cases(2)} == {0, 1, 2, 3}
+
+
+def test_every_case_has_clean_checks_of_every_layer_before_and_after() -> None:
+    there = placed(3)
+    for one, other in zip(there, there[1:], strict=False):
+        if one.job == other.job:
+            assert other.at_step - one.until_step > NUM_LAYERS
+    steps = {p.job: p.until_step for p in there}
+    plan = matrix_plan(3)
+    for job, case in enumerate(plan.cases[: len(steps)]):
+        assert case.scenario.steps >= steps[job] + NUM_LAYERS
+
+
+# --- score --------------------------------------------------------------------------
+
+THERE = placed(1, 3)
+
+
+def fault(p: Placed, *, injected: bool = True) -> FaultResult:
+    return FaultResult(
+        fault_id=p.case.fault_id, kind="sdc.parameter", label="", color="",
+        targets=(rank_name(p.case.rank),), injected=injected, healed=True,
+        step=p.at_step, injected_ns=1, healed_ns=2, num_strikes=1, changes=(),
+        residue="", problem="" if injected else "no such element",
+    )  # fmt: skip
+
+
+def incident(p: Placed, *, found: bool = True) -> IncidentResult:
+    return IncidentResult(
+        kind=Kind.SDC, state=State.ATTRIBUTED, targets=(rank_name(p.case.rank),),
+        from_step=p.at_step, by_step=p.until_step, found=found, verdict_id=None,
+        found_step=None, latency_s=None, latency_steps=None,
+    )  # fmt: skip
+
+
+def blame(step: int) -> ExtraVerdict:
+    return ExtraVerdict(
+        verdict_id="v", kind=Kind.SDC, state=State.ATTRIBUTED, blamed=("rank9",),
+        step=step, reason="",
+    )  # fmt: skip
+
+
+JOB = Results(
+    outcome=Outcome.PASS, reason="", incidents=tuple(map(incident, THERE)), extras=(),
+    faults=tuple(map(fault, THERE)), problems=(), steps_done=(9,) * 4, num_checks=9,
+    num_verdicts=3, wall_s=1.0, first_step_s=1.0,
+)  # fmt: skip
+
+
+def fates(job: Results | None) -> list[Fate]:
+    jobs = {} if job is None else {0: Finished(run_id="r", results=job)}
+    return [case.fate for case in score_matrix(THERE, jobs, [JOB]).cases]
+
+
+def test_five_fates_are_told_apart() -> None:
+    named = [Fate.NAMED] * 3
+    assert fates(JOB) == named
+    assert fates(None) == [Fate.NOT_RUN] * 3
+    missed = replace(
+        JOB, incidents=(incident(THERE[0], found=False), *JOB.incidents[1:])
+    )
+    assert fates(missed) == [Fate.MISSED, *named[1:]]
+    silent = replace(JOB, faults=(fault(THERE[0], injected=False), *JOB.faults[1:]))
+    assert fates(silent) == [Fate.NOT_INJECTED, *named[1:]]
+    for step in (THERE[1].at_step, THERE[1].until_step + 1):
+        wrong = replace(JOB, extras=(blame(step),))
+        assert fates(wrong) == [Fate.NAMED, Fate.WRONG, Fate.NAMED]
+
+
+def test_the_exit_code_says_wrong_before_unmeasured() -> None:
+    def code(job: Results, *clean: Results | None) -> int:
+        finished = {0: Finished(run_id="r", results=job)}
+        return score_matrix(THERE, finished, clean).exit_code
+
+    assert code(JOB, JOB) == 0
+    assert code(JOB, JOB, None) == 2
+    assert code(JOB, JOB, replace(JOB, outcome=Outcome.FAIL)) == 1
+    assert code(replace(JOB, extras=(blame(1),)), JOB) == 1
+    silent = replace(JOB, faults=(fault(THERE[0], injected=False), *JOB.faults[1:]))
+    assert code(silent, JOB) == 2
+
+
+# --- ablations ----------------------------------------------------------------------
+
+
+def check(
+    values: str, bitmap: str, source: int, recipe: str = "hidden"
+) -> CheckCompleted:
+    surface = SurfaceEvidence(
+        surface=f"{recipe}.output", recipe=recipe, layer="blocks.0",
+        values=tuple(values), status="attributed" if "1" in bitmap else "healthy",
+        bitmap=bitmap, k=bitmap.count("0"), n=len(bitmap),
+    )  # fmt: skip
+    return CheckCompleted(
+        check=0, step=1, group="dp", group_ranks=(4, 5, 6, 7), recipes=(recipe,),
+        layer="blocks.0", source_rank=source, missing=(), surfaces=(surface,),
+        timings=(), variants=(1.0,), replay_mode="ddp", replay_shape=None,
+        duration_s=0.1,
+    )  # fmt: skip
+
+
+def test_one_reference_blames_everybody_else_where_the_reference_is_wrong() -> None:
+    healthy_source = check("aaba", "0010", source=4)
+    assert by_majority(healthy_source) == by_source(healthy_source) == {6}
+    faulty_source = check("aaba", "0010", source=6)
+    assert by_majority(faulty_source) == {6}
+    assert by_source(faulty_source) == {4, 5, 7}
+
+
+def test_live_state_alone_sees_nothing_that_only_a_replay_computes() -> None:
+    assert by_live_state(check("aaba", "0010", source=4)) == set()
+    assert by_live_state(check("aaba", "0010", source=4, recipe="optimizer")) == {6}
+
+
+def test_every_ablation_has_its_runs() -> None:
+    plan = ablation_plan(1)
+    parts = Counter(case.part for case in plan.cases)
+    assert set(parts) == {"fixed", "hangs", "unobserved", "timing", "values",
+                          "one-value"}  # fmt: skip
+    assert parts["fixed"] == 8
+    scouts = {case.part: case.scenario.scout for case in plan.cases}
+    assert scouts["fixed"].rotate_source is False  # type: ignore[union-attr]
+    assert scouts["unobserved"].observer is False  # type: ignore[union-attr]
+    assert scouts["one-value"].variants == (1.0,)  # type: ignore[union-attr]
+
+
+@pytest.mark.jobs
+def test_a_small_matrix_names_every_rank_and_runs_nothing_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["matrix", "sdc", "--cases", "6", "--clean", "1", "--json", "--out",
+               str(tmp_path)]  # fmt: skip
+    assert main(command) == 0
+    first = json.loads(capsys.readouterr().out)
+    total = first["surfaces"][-1]
+    assert (total["surface"], total["named"]["k"], total["named"]["n"]) == ("all", 6, 6)
+    assert (first["clean"]["k"], first["clean"]["n"]) == (1, 1)
+    runs = sorted(tmp_path.glob("*/runs/*"))
+    assert main(command) == 0
+    capsys.readouterr()
+    assert sorted(tmp_path.glob("*/runs/*")) == runs
+    assert (tmp_path / "matrix.csv").read_text().count("\n") == 7
+    assert (tmp_path / "matrix.svg").read_bytes().startswith(b"<?xml")
