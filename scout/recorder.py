@@ -39,6 +39,11 @@ class Invocation:
     buffers: list[tuple[torch.Tensor, torch.Tensor]] = field(default_factory=list)
 
     @property
+    def has_gradient(self) -> bool:
+        """Whether a backward pass has come to one of its outputs."""
+        return any(gradient is not None for gradient in self.gradients)
+
+    @property
     def kept_buffers(self) -> list[torch.Tensor]:
         """Buffers of the module that its training calls leave as they are.
 
@@ -76,7 +81,7 @@ class Invocation:
 
 
 class Recorder:
-    """Captures the first training call of each wanted module in one step."""
+    """Captures one training call of each wanted module in one step."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -115,9 +120,13 @@ class Recorder:
         self._found = {}
 
     def _on_call(self, name: str, module: nn.Module, args: Any, kwargs: Any) -> None:
-        # Evaluation runs without gradients, activation checkpointing calls twice: the
-        # first call with gradients is the training one.
-        if name in self._found or not torch.is_grad_enabled():
+        # Evaluation runs without gradients. Of several calls with gradients the first
+        # that trains counts: a loss may be thrown away, and activation checkpointing
+        # calls again in the backward pass, when the first has its gradient.
+        if not torch.is_grad_enabled():
+            return
+        before = self._found.get(name)
+        if before is not None and before.has_gradient:
             return
         leaves, spec = pytree.tree_flatten((args, kwargs))
         shapes = [leaf.shape for leaf in leaves if isinstance(leaf, torch.Tensor)]

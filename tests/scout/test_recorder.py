@@ -74,6 +74,19 @@ def test_evaluation_calls_are_not_captured() -> None:
     assert torch.equal(captured(recorder).tensors[0], torch.ones(2, 3))
 
 
+def test_a_call_whose_loss_is_thrown_away_gives_way_to_one_that_trains() -> None:
+    layer = nn.Linear(3, 3)
+    recorder = Recorder(CPU)
+    recorder.arm([("layer", layer)])
+    thrown, trains, later = (torch.full((2, 3), float(n)) for n in (1, 2, 3))
+    layer(thrown)
+    for given in (trains, later):
+        layer(given).sum().backward()
+    found = captured(recorder)
+    assert found.problem() is None
+    assert torch.equal(found.tensors[0], trains)
+
+
 def test_an_output_whose_gradient_never_came_is_a_problem() -> None:
     layer = nn.Linear(3, 3)
     recorder = Recorder(CPU)
