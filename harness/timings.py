@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.errors import Flaw, ScenarioError
+from harness.errors import Flaw, ScenarioError, UsageError
 from scout.config import ScoutConfig
 from scout.confirm import Confirmer, judge
 
@@ -19,6 +20,7 @@ WHOLE = ("step", "dp rank", "stage", "tp rank")
 COLUMNS = (*WHOLE, "operation", "duration")
 KAPPAS = (3.0, 5.0, 7.0, 10.0)
 
+Row = Mapping[str, str | None]  # column: cell as text
 Group = tuple[int, int, str]  # stage, tp rank, operation
 Table = dict[Group, dict[int, dict[int, float]]]  # group: step: dp rank: seconds
 
@@ -46,27 +48,72 @@ class Tradeoff:
 
 
 def read(path: Path) -> Table:
-    """Read a CSV table; `duration` is in seconds.
+    """Read a CSV or Parquet table, by the file's ending; `duration` is in seconds.
 
     Raises:
         ScenarioError: cells or columns are wrong; its flaws name each.
+        UsageError: another ending, or what reads Parquet is not installed.
         OSError: the file cannot be read.
     """
+    rows_of = {".csv": _csv_rows, ".parquet": _parquet_rows}.get(path.suffix)
+    if rows_of is None:
+        raise UsageError(f"file is {str(path)!r}; allowed: a .csv or .parquet file")
     table: Table = {}
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = csv.DictReader(file)
-        head = rows.fieldnames or []
-        for column in COLUMNS:
-            if column not in head:
-                allowed = f"columns {', '.join(COLUMNS)}"
-                flaw = _flaw(path, 1, column, ",".join(head), allowed)
-                raise ScenarioError([flaw])
-        flaws: list[Flaw] = []
-        for row in rows:
-            _add(table, row, path, rows.line_num, flaws)
+    flaws: list[Flaw] = []
+    for line, row in rows_of(path):
+        _add(table, row, path, line, flaws)
     if flaws:
         raise ScenarioError(flaws)
     return table
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[int, Row]]:
+    """(line of the file, cells as text)."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = csv.DictReader(file)
+        try:
+            _hold_columns(path, rows.fieldnames or [])
+            for row in rows:
+                yield rows.line_num, row
+        except (csv.Error, UnicodeDecodeError) as error:
+            flaw = _flaw(path, rows.line_num, "file", str(error), "CSV in UTF-8")
+            raise ScenarioError([flaw]) from None
+
+
+def _parquet_rows(path: Path) -> Iterator[tuple[int, Row]]:
+    """(row from 1, cells as text); a batch of rows at a time."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise UsageError(
+            f"{path}: Parquet is read by pyarrow, which is not installed; install "
+            "faultyard[parquet], or write the table as .csv"
+        ) from None
+    number = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            _hold_columns(path, file.schema_arrow.names)
+            for batch in file.iter_batches(columns=list(COLUMNS)):
+                for cells in batch.to_pylist():
+                    number += 1
+                    yield (
+                        number,
+                        {
+                            name: None if cell is None else str(cell)
+                            for name, cell in cells.items()
+                        },
+                    )
+    except pa.ArrowInvalid as error:
+        flaw = _flaw(path, number, "file", str(error), "a Parquet file")
+        raise ScenarioError([flaw]) from None
+
+
+def _hold_columns(path: Path, head: Sequence[str]) -> None:
+    for column in COLUMNS:
+        if column not in head:
+            allowed = f"columns {', '.join(COLUMNS)}"
+            raise ScenarioError([_flaw(path, 1, column, ",".join(head), allowed)])
 
 
 def decide(table: Table, config: ScoutConfig) -> tuple[tuple[Straggler, ...], int]:
@@ -99,27 +146,26 @@ def tradeoff(table: Table, config: ScoutConfig) -> tuple[Tradeoff, ...]:
     return tuple(rows)
 
 
-def _add(
-    table: Table, row: dict[str, str], path: Path, line: int, flaws: list[Flaw]
-) -> None:
+def _add(table: Table, row: Row, path: Path, line: int, flaws: list[Flaw]) -> None:
     before = len(flaws)
     for column in WHOLE:
         if not (row[column] or "").isdecimal():
             flaws.append(_flaw(path, line, column, row[column], "0, 1, 2, ..."))
     try:
-        seconds = float(row["duration"])
-    except (TypeError, ValueError):
+        seconds = float(row["duration"] or "")
+    except ValueError:
         seconds = math.nan
     if not (math.isfinite(seconds) and seconds >= 0):
         flaws.append(
             _flaw(path, line, "duration", row["duration"], "seconds, 0 or more")
         )
-    if not row["operation"]:
+    operation = row["operation"] or ""
+    if not operation:
         flaws.append(_flaw(path, line, "operation", "", "a name"))
     if len(flaws) > before:
         return
-    step, dp_rank, stage, tp_rank = (int(row[column]) for column in WHOLE)
-    steps = table.setdefault((stage, tp_rank, row["operation"]), {})
+    step, dp_rank, stage, tp_rank = (int(row[column] or "") for column in WHOLE)
+    steps = table.setdefault((stage, tp_rank, operation), {})
     peers = steps.setdefault(step, {})
     if dp_rank in peers:
         flaws.append(_flaw(path, line, "dp rank", dp_rank, "one row per step and rank"))

@@ -18,8 +18,8 @@ def timings(
     file: Annotated[
         Path,
         typer.Argument(
-            help="CSV with the columns step, dp rank, stage, tp rank, operation, "
-            "duration (seconds)."
+            help="CSV or Parquet with the columns step, dp rank, stage, tp rank, "
+            "operation, duration (seconds)."
         ),
     ],
     kappa: Annotated[
@@ -47,8 +47,6 @@ def timings(
     from scout.config import ScoutConfig
     from vocab.codec import to_json
 
-    if file.suffix != ".csv":
-        raise UsageError(f"file is {str(file)!r}; allowed: a .csv file")
     given = {"kappa": kappa, "confirmations": confirmations, "floor_abs_s": floor_s,
              "floor_rel": floor_frac}  # fmt: skip
     try:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from harness.cli import main
-from harness.errors import ScenarioError
+from harness.errors import ScenarioError, UsageError
 from harness.timings import COLUMNS, Table, decide, read, tradeoff
 from scout.config import ScoutConfig
 
@@ -46,6 +47,51 @@ def test_a_larger_kappa_never_marks_more(tmp_path: Path) -> None:
     assert rows[0].num_confirmed == 1
 
 
+def parquet(csv_path: Path, **changed: object) -> Path:
+    """The same table as a Parquet file, with typed columns."""
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet as pq
+
+    table = pa.csv.read_csv(csv_path)
+    for name, values in changed.items():
+        column = name.replace("_", " ")
+        place = table.column_names.index(column)
+        table = table.set_column(place, column, pa.array(values))
+    path = csv_path.with_suffix(".parquet")
+    pq.write_table(table, path, row_group_size=7)
+    return path
+
+
+def test_a_parquet_table_is_read_as_the_same_table(tmp_path: Path) -> None:
+    table = written(tmp_path, (3, 4))
+    assert read(parquet(tmp_path / "timings.csv")) == table
+
+
+def test_a_bad_cell_of_a_parquet_table_names_its_row(tmp_path: Path) -> None:
+    written(tmp_path, ())
+    ranks = [0] * 8 + [None] + [0] * 39
+    with pytest.raises(ScenarioError) as caught:
+        read(parquet(tmp_path / "timings.csv", dp_rank=ranks))
+    named = [flaw for flaw in caught.value.flaws if flaw.value == "None"]
+    assert [(flaw.line, flaw.field) for flaw in named] == [(9, "dp rank")]
+
+
+def test_what_is_no_parquet_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    path.write_bytes(b"step,dp rank")
+    with pytest.raises(ScenarioError, match="a Parquet file"):
+        read(path)
+
+
+def test_without_pyarrow_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UsageError, match=r"faultyard\[parquet\]"):
+        read(tmp_path / "x.parquet")
+
+
 def test_a_bad_cell_names_line_column_value_and_what_is_allowed(
     tmp_path: Path,
 ) -> None:
@@ -75,6 +121,6 @@ def test_the_command_names_the_rank_and_shows_the_trade_off(
 def test_the_command_refuses_what_it_cannot_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["analyze", "timings", "table.parquet"]) == 64
-    assert "allowed: a .csv file" in capsys.readouterr().err
+    assert main(["analyze", "timings", "table.xlsx"]) == 64
+    assert "allowed: a .csv or .parquet file" in capsys.readouterr().err
     assert main(["analyze", "timings", str(tmp_path / "no.csv")]) == 3
