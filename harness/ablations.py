@@ -3,7 +3,8 @@
     part           how it is switched off                        on which cases
     majority       peers are compared with the source            matrix, same evidence
     replay         only live state is compared                   matrix, same evidence
-    fixed source   `rotate_source: false`                        matrix, run again
+    fixed source   `rotate_source: false`            matrix, run again; faults that only
+                                                     one rank's data meet, run again
     variants       `variants: [1.0]`                             faults of large values
     confirmation   `confirmations: 1`                          slow ranks, same evidence
     observer       `observer: false`                             hangs, run again
@@ -33,6 +34,7 @@ from vocab.verdict import Kind, Verdict
 HANGS = ("hang-frozen-forward", "hang-frozen-backward", "hang-frozen-optimizer",
          "hang-input", "hang-deadlock")  # fmt: skip
 SLOW = ("straggler-forward", "straggler-backward", "straggler-throttle")
+ONE_SOURCE = "sdc-data-of-one-rank"
 CALM = ("clean", "control-imbalance", "control-busy-neighbour")
 SEEDS = (1, 2, 3)
 
@@ -187,6 +189,9 @@ def ablation_plan(seed: int, *, num_cases: int = NUM_CASES) -> Plan:
     values = "sdc-data-dependent"
     cases += [_case("values", values, number) for number in SEEDS]
     cases += [_case("one-value", values, n, "scout.variants=[1.0]") for n in SEEDS]
+    cases += [_case("sources", ONE_SOURCE, number) for number in SEEDS]
+    cases += [_case("one-source", ONE_SOURCE, n, "scout.rotate_source=false")
+              for n in SEEDS]  # fmt: skip
     digest = hashlib.sha256()
     for case in cases:
         digest.update(f"{case.case_id}\n{to_yaml(case.scenario)}\n".encode())
@@ -225,6 +230,10 @@ def arms(
         matrix_arm("replay", by_live_state, jobs),
         matrix_arm("rotating source", by_majority, jobs, is_whole=True),
         matrix_arm("rotating source", by_majority, fixed),
+        run_arm("rotating source", "faults of one rank's data", parts["sources"],
+                kind=Kind.SDC, is_whole=True),
+        run_arm("rotating source", "faults of one rank's data", parts["one-source"],
+                kind=Kind.SDC),
         run_arm("value variants", "faults of large values", parts["values"],
                 kind=Kind.SDC, is_whole=True),
         run_arm("value variants", "faults of large values", parts["one-value"],

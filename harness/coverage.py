@@ -126,8 +126,8 @@ COVERAGE: tuple[Cell, ...] = (
         "only for inputs that a replayed variant or source brings",
         one_shot=(_OUTSIDE, (), _SPREAD),
         intermittent=(_FOUND, (), _IF_REPLAYED),
-        persistent=(_FOUND, ("sdc-data-dependent",), "by the value variants, or where "
-                    "the source's data bring it"),
+        persistent=(_FOUND, ("sdc-data-dependent", "sdc-data-of-one-rank"),
+                    "by the value variants, or where the source's data bring it"),
     ),
     *_cells(
         "sdc.activation",

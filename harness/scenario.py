@@ -85,6 +85,10 @@ class Workload(_Strict):
     heavy_factor: int = Field(
         4, ge=1, le=64, description="how many times the sequences the heavy rank gets"
     )
+    skewed_rank: int | None = Field(
+        None, ge=0, description="rank whose data hold the upper half of the vocabulary "
+        "only, as one source of many would; absent: none",
+    )  # fmt: skip
     dropout: float = Field(0.1, ge=0, lt=1)
     lr: float = Field(1e-3, gt=0)
     step_pause_s: float = Field(
@@ -327,10 +331,11 @@ def _cross_check(scenario: Scenario) -> Iterator[tuple[FieldPath, str, str, str]
     if width % heads:
         yield (("workload", "d_model"), "is no multiple of num_heads", str(width),
                f"multiples of {heads}")  # fmt: skip
-    heavy = scenario.workload.heavy_rank
-    if heavy is not None and heavy > last_rank:
-        yield (("workload", "heavy_rank"), "no such rank", str(heavy),
-               f"0..{last_rank}")  # fmt: skip
+    for field in ("heavy_rank", "skewed_rank"):
+        special = getattr(scenario.workload, field)
+        if special is not None and special > last_rank:
+            yield (("workload", field), "no such rank", str(special),
+                   f"0..{last_rank}")  # fmt: skip
     yield from fabric_flaws(
         scenario.fabric,
         scenario.fabric_faults(),

@@ -22,20 +22,27 @@ TRAINING, VALIDATION = 0, 1
 
 
 class Tokens(Dataset[torch.Tensor]):
-    """Random token sequences of `seq_len` + 1, one stream per seed, rank and split."""
+    """Random token sequences of `seq_len` + 1, one stream per seed, rank and split.
+
+    The skewed rank's hold the upper half of the vocabulary only.
+    """
 
     def __init__(
         self, workload: Workload, *, seed: int, rank: int, split: int = TRAINING
     ) -> None:
         self._workload = workload
         self._key = (seed * 7919 + rank) * 2 + split
+        vocabulary = workload.vocab_size
+        self._lowest = vocabulary // 2 if rank == workload.skewed_rank else 0
         self._source = torch.Generator()
         self.before_fetch: list[Callable[[], None]] = []
 
     def __getitem__(self, index: int) -> torch.Tensor:
         self._source.manual_seed(self._key * 1_000_003 + index)
         size = (self._workload.seq_len + 1,)
-        return torch.randint(self._workload.vocab_size, size, generator=self._source)
+        return torch.randint(
+            self._lowest, self._workload.vocab_size, size, generator=self._source
+        )
 
     def __getitems__(self, indices: Sequence[int]) -> list[torch.Tensor]:
         """One batch: what PyTorch's fetcher asks for where it is offered."""

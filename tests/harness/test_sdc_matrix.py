@@ -174,10 +174,11 @@ def test_every_ablation_has_its_runs() -> None:
     plan = ablation_plan(1)
     parts = Counter(case.part for case in plan.cases)
     assert set(parts) == {"fixed", "hangs", "unobserved", "timing", "values",
-                          "one-value"}  # fmt: skip
+                          "one-value", "sources", "one-source"}  # fmt: skip
     assert parts["fixed"] == 8
     scouts = {case.part: case.scenario.scout for case in plan.cases}
     assert scouts["fixed"].rotate_source is False  # type: ignore[union-attr]
+    assert scouts["one-source"].rotate_source is False  # type: ignore[union-attr]
     assert scouts["unobserved"].observer is False  # type: ignore[union-attr]
     assert scouts["one-value"].variants == (1.0,)  # type: ignore[union-attr]
 
