@@ -83,6 +83,12 @@ def evidence_of(run: RunDirectory) -> list[Stamped]:
     return sorted(found, key=lambda stamped: stamped.t_ns)
 
 
+def checks_of(run: RunDirectory) -> tuple[CheckCompleted, ...]:
+    """All checks of a run, by time."""
+    events = (stamped.event for stamped in evidence_of(run))
+    return tuple(event for event in events if isinstance(event, CheckCompleted))
+
+
 def _from_checks(events: list[Stamped], config: ScoutConfig) -> list[Verdict]:
     deciders: dict[str, CheckDecider] = {}
     found: list[Verdict] = []

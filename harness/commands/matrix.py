@@ -112,6 +112,7 @@ def ablations(
 def _matrix(
     folder: Path, seed: int, cases: int, clean: int, *, is_quiet: bool
 ) -> MatrixScore:
+    from harness.analyze import checks_of
     from harness.sdc_matrix import matrix_plan, placed
     from harness.sdc_score import Finished, score_matrix
 
@@ -124,9 +125,12 @@ def _matrix(
     there = placed(seed, cases)
     jobs = {}
     for number, result in zip(sorted({p.job for p in there}), faulty, strict=True):
-        results = _run_of(folder / "faulty", result).results()
+        run = _run_of(folder / "faulty", result)
+        results = run.results()
         if results is not None:
-            jobs[number] = Finished(run_id=result.run_id, results=results)
+            jobs[number] = Finished(
+                run_id=result.run_id, results=results, checks=checks_of(run)
+            )
     return score_matrix(
         there, jobs, [_run_of(folder / "clean", r).results() for r in calm]
     )
@@ -248,14 +252,17 @@ def _print_matrix(score: MatrixScore, console: Console) -> None:
     from harness.commands.terminal import table
     from harness.sdc_score import Fate
 
-    rows = table("surface", "named", "missed", "wrong", "not injected", "not run")
-    for item in score.surfaces:
-        counts = [str(item.counts[fate.value]) for fate in Fate][1:]
-        rows.add_row(item.surface, rate_text(item.named), *counts)
-    console.print()
-    console.print(rows)
+    for heading, groups in (("magnitude", score.magnitudes),
+                            ("surface", score.surfaces)):  # fmt: skip
+        rows = table(heading, "named", "missed", "wrong", "not injected", "not run")
+        for item in groups:
+            counts = [str(item.counts[fate.value]) for fate in Fate][1:]
+            rows.add_row(item.name, rate_text(item.named), *counts)
+        console.print()
+        console.print(rows)
     console.print()
     console.print(f"{'near-invisible (1 ulp)':28} {rate_text(score.near_invisible)}")
+    console.print(f"{'clean checks that are silent':28} {rate_text(score.silent)}")
     console.print(f"{'clean jobs without blame':28} {rate_text(score.clean)}")
     for case in score.cases:
         if case.why:

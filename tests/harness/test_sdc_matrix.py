@@ -69,6 +69,22 @@ def test_every_case_has_clean_checks_of_every_layer_before_and_after() -> None:
         assert case.scenario.steps >= steps[job] + NUM_LAYERS
 
 
+def check(
+    values: str, bitmap: str, source: int, recipe: str = "hidden"
+) -> CheckCompleted:
+    surface = SurfaceEvidence(
+        surface=f"{recipe}.output", recipe=recipe, layer="blocks.0",
+        values=tuple(values), status="attributed" if "1" in bitmap else "healthy",
+        bitmap=bitmap, k=bitmap.count("0"), n=len(bitmap),
+    )  # fmt: skip
+    return CheckCompleted(
+        check=0, step=1, group="dp", group_ranks=(4, 5, 6, 7), recipes=(recipe,),
+        layer="blocks.0", source_rank=source, missing=(), surfaces=(surface,),
+        timings=(), variants=(1.0,), replay_mode="ddp", replay_shape=None,
+        duration_s=0.1,
+    )  # fmt: skip
+
+
 # --- score --------------------------------------------------------------------------
 
 THERE = placed(1, 3)
@@ -105,9 +121,32 @@ JOB = Results(
 )  # fmt: skip
 
 
-def fates(job: Results | None) -> list[Fate]:
-    jobs = {} if job is None else {0: Finished(run_id="r", results=job)}
+def checked(step: int, bitmap: str = "0000") -> CheckCompleted:
+    """A check of a job of four ranks; 1 marks who disagrees."""
+    status = "attributed" if "1" in bitmap else "agree"
+    found = check("aaaa", bitmap, source=4)
+    surfaces = tuple(replace(s, status=status) for s in found.surfaces)
+    return replace(found, step=step, group_ranks=(0, 1, 2, 3), surfaces=surfaces)
+
+
+CHECKS = tuple(checked(step) for step in range(1, THERE[-1].until_step + 3))
+
+
+def finished(
+    job: Results, checks: tuple[CheckCompleted, ...] = CHECKS
+) -> dict[int, Finished]:
+    return {0: Finished(run_id="r", results=job, checks=checks)}
+
+
+def fates(
+    job: Results | None, checks: tuple[CheckCompleted, ...] = CHECKS
+) -> list[Fate]:
+    jobs = {} if job is None else finished(job, checks)
     return [case.fate for case in score_matrix(THERE, jobs, [JOB]).cases]
+
+
+def with_check(other: CheckCompleted) -> tuple[CheckCompleted, ...]:
+    return tuple(other if one.step == other.step else one for one in CHECKS)
 
 
 def test_five_fates_are_told_apart() -> None:
@@ -125,10 +164,30 @@ def test_five_fates_are_told_apart() -> None:
         assert fates(wrong) == [Fate.NAMED, Fate.WRONG, Fate.NAMED]
 
 
+def test_a_case_is_wrong_where_a_clean_check_after_it_is_not_silent() -> None:
+    first = THERE[0]
+    mark = ["0"] * 4
+    mark[first.case.rank] = "1"
+    own, other = "".join(mark), "".join("1" if m == "0" else "0" for m in mark)
+    named = [Fate.NAMED] * 3
+    assert fates(JOB, with_check(checked(first.at_step, own))) == named
+    assert fates(JOB, with_check(checked(first.at_step, other)))[0] is Fate.WRONG
+    stays = with_check(checked(first.until_step + 1, own))
+    assert fates(JOB, stays) == [Fate.WRONG, *named[1:]]
+    score = score_matrix(THERE, finished(JOB, stays), [JOB])
+    assert (score.silent.n - score.silent.k, score.exit_code) == (1, 1)
+
+
+def test_a_case_whose_healing_no_check_shows_was_not_measured() -> None:
+    first = THERE[0]
+    broken = replace(checked(first.until_step + 1), problem="peers are elsewhere")
+    assert fates(JOB, with_check(broken)) == [Fate.NOT_RUN, Fate.NAMED, Fate.NAMED]
+    assert fates(JOB, CHECKS[: THERE[-1].until_step])[-1] is Fate.NOT_RUN
+
+
 def test_the_exit_code_says_wrong_before_unmeasured() -> None:
     def code(job: Results, *clean: Results | None) -> int:
-        finished = {0: Finished(run_id="r", results=job)}
-        return score_matrix(THERE, finished, clean).exit_code
+        return score_matrix(THERE, finished(job), clean).exit_code
 
     assert code(JOB, JOB) == 0
     assert code(JOB, JOB, None) == 2
@@ -139,22 +198,6 @@ def test_the_exit_code_says_wrong_before_unmeasured() -> None:
 
 
 # --- ablations ----------------------------------------------------------------------
-
-
-def check(
-    values: str, bitmap: str, source: int, recipe: str = "hidden"
-) -> CheckCompleted:
-    surface = SurfaceEvidence(
-        surface=f"{recipe}.output", recipe=recipe, layer="blocks.0",
-        values=tuple(values), status="attributed" if "1" in bitmap else "healthy",
-        bitmap=bitmap, k=bitmap.count("0"), n=len(bitmap),
-    )  # fmt: skip
-    return CheckCompleted(
-        check=0, step=1, group="dp", group_ranks=(4, 5, 6, 7), recipes=(recipe,),
-        layer="blocks.0", source_rank=source, missing=(), surfaces=(surface,),
-        timings=(), variants=(1.0,), replay_mode="ddp", replay_shape=None,
-        duration_s=0.1,
-    )  # fmt: skip
 
 
 def test_one_reference_blames_everybody_else_where_the_reference_is_wrong() -> None:
@@ -192,7 +235,7 @@ def test_a_small_matrix_names_every_rank_and_runs_nothing_twice(
     assert main(command) == 0
     first = json.loads(capsys.readouterr().out)
     total = first["surfaces"][-1]
-    assert (total["surface"], total["named"]["k"], total["named"]["n"]) == ("all", 6, 6)
+    assert (total["name"], total["named"]["k"], total["named"]["n"]) == ("all", 6, 6)
     assert (first["clean"]["k"], first["clean"]["n"]) == (1, 1)
     runs = sorted(tmp_path.glob("*/runs/*"))
     assert main(command) == 0
