@@ -28,6 +28,7 @@ from harness.sdc_matrix import NUM_CASES, Placed, matrix_plan, placed
 from harness.store import RunDirectory
 from scout.config import ScoutConfig
 from vocab.events import CheckCompleted
+from vocab.intervals import Rate, wilson
 from vocab.names import rank_name
 from vocab.verdict import Kind, Verdict
 
@@ -37,6 +38,10 @@ SLOW = ("straggler-forward", "straggler-backward", "straggler-throttle")
 ONE_SOURCE = "sdc-data-of-one-rank"
 CALM = ("clean", "control-imbalance", "control-busy-neighbour")
 SEEDS = (1, 2, 3)
+
+_HELD = ("parameters", "config", "gradient", "slots", "weights")
+"""Surfaces that compare what training left, without any re-run (`scout.replay`,
+`scout.optimizer_evidence`)."""
 
 Rule = Callable[[CheckCompleted], frozenset[int]]
 
@@ -53,6 +58,7 @@ class Arm:
     num_missed: int
     num_wrong: int
     num_false: int  # blames on clean checks or in clean runs
+    right: Rate  # of all its cases
 
 
 # --- rules on one check's evidence --------------------------------------------------
@@ -86,13 +92,12 @@ def by_source(check: CheckCompleted) -> frozenset[int]:
 
 
 def by_live_state(check: CheckCompleted) -> frozenset[int]:
-    """No replay: the majority's word on what peers hold, none on what they compute."""
-    return by_majority(
-        replace(
-            check,
-            surfaces=tuple(s for s in check.surfaces if s.recipe == "optimizer"),
-        )
-    )
+    """No replay: the majority's word on what peers hold, none on what they compute.
+
+    What is left is a checksum of weights, reduced gradients and optimizer slots.
+    """
+    held = (s for s in check.surfaces if s.surface.partition(".")[2] in _HELD)
+    return by_majority(replace(check, surfaces=tuple(held)))
 
 
 # --- arms ---------------------------------------------------------------------------
@@ -124,6 +129,7 @@ def matrix_arm(
         part=part, is_whole=is_whole, cases="numerical matrix",
         num_cases=sum(len(there) for _, there in jobs), num_right=right,
         num_missed=missed, num_wrong=wrong, num_false=false,
+        right=wilson(right, sum(len(there) for _, there in jobs)),
     )  # fmt: skip
 
 
@@ -152,6 +158,7 @@ def run_arm(
     return Arm(
         part=part, is_whole=is_whole, cases=cases, num_cases=faulty, num_right=right,
         num_missed=missed, num_wrong=wrong, num_false=false,
+        right=wilson(right, faulty),
     )  # fmt: skip
 
 

@@ -276,13 +276,14 @@ def _print_matrix(score: MatrixScore, console: Console) -> None:
 
 
 def _print_arms(found: Sequence[Arm], console: Console) -> None:
+    from harness.commands.campaign import rate_text
     from harness.commands.terminal import table
 
     rows = table("", "cases", "right", "missed", "others blamed", "false on clean")
     for arm in found:
         name = arm.part if arm.is_whole else f"  without {arm.part}"
-        counts = (arm.num_right, arm.num_missed, arm.num_wrong, arm.num_false)
-        rows.add_row(name, f"{arm.num_cases} ({arm.cases})", *map(str, counts))
+        counts = (arm.num_missed, arm.num_wrong, arm.num_false)
+        rows.add_row(name, arm.cases, rate_text(arm.right), *map(str, counts))
     console.print()
     console.print(rows)
     console.print()

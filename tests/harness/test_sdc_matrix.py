@@ -209,8 +209,15 @@ def test_one_reference_blames_everybody_else_where_the_reference_is_wrong() -> N
 
 
 def test_live_state_alone_sees_nothing_that_only_a_replay_computes() -> None:
-    assert by_live_state(check("aaba", "0010", source=4)) == set()
-    assert by_live_state(check("aaba", "0010", source=4, recipe="optimizer")) == {6}
+    def seen(surface: str) -> frozenset[int]:
+        found = check("aaba", "0010", source=4)
+        (only,) = found.surfaces
+        return by_live_state(replace(found, surfaces=(replace(only, surface=surface),)))
+
+    computed = ("hidden.output[x1]", "hidden.param_grad[x10]", "optimizer.rerun")
+    held = ("hidden.parameters", "optimizer.gradient", "optimizer.slots")
+    assert [seen(name) for name in computed] == [set()] * 3
+    assert [seen(name) for name in held] == [{6}] * 3
 
 
 def test_every_ablation_has_its_runs() -> None:
