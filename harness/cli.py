@@ -23,6 +23,7 @@ from harness.commands.calibrate import calibrate
 from harness.commands.campaign import campaign
 from harness.commands.demo import demo
 from harness.commands.doctor import doctor
+from harness.commands.experiment import experiment
 from harness.commands.kills import kills
 from harness.commands.listing import list_all
 from harness.commands.matrix import app as matrix
@@ -73,6 +74,7 @@ def make_app() -> typer.Typer:
     app.command("clean")(clean)
     app.command("reindex")(reindex)
     app.command("calibrate")(calibrate)
+    app.command("experiment")(experiment)
     app.command("bench")(bench)
     app.command("schema")(schema)
     return app

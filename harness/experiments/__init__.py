@@ -1,0 +1,1 @@
+"""SprayCheck's evaluation as commands, one file an experiment (sec. 5, App. A)."""
