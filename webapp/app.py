@@ -18,6 +18,7 @@ from webapp.routes import (
     assets,
     coverage,
     details,
+    experiments,
     exports,
     launching,
     parts,
@@ -51,7 +52,7 @@ def create_app(settings: Settings, launcher: Launcher | None = None) -> FastAPI:
     app.state.views = RunViews(Store(settings.runs_root))
     app.state.launcher = launcher or HarnessLauncher(settings.runs_root)
     for module in (assets, scenarios, launching, coverage, stream, parts, details,
-                   exports, waiting, runs):  # fmt: skip
+                   experiments, exports, waiting, runs):  # fmt: skip
         app.include_router(module.router)
     errors.install(app)
     app.add_middleware(Gate, max_body_bytes=settings.max_body_bytes)
