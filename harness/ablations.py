@@ -1,17 +1,18 @@
 """What each part of SCOUT buys: the same cases without it (SCOUT sec. 11).
 
-    part           how it is switched off                        on which cases
-    majority       peers are compared with the source            matrix, same evidence
-    replay         only live state is compared                   matrix, same evidence
-    fixed source   `rotate_source: false`            matrix, run again; faults that only
-                                                     one rank's data meet, run again
-    variants       `variants: [1.0]`                             faults of large values
-    confirmation   `confirmations: 1`                          slow ranks, same evidence
-    observer       `observer: false`                             hangs, run again
+    part           how it is switched off               on which cases
+    majority       peers are compared with the source   matrix, same evidence
+    replay         only live state is compared          matrix, same evidence
+    fixed source   `rotate_source: false`               matrix, run again; faults that
+                                                        only one rank's data meet
+    variants       `variants: [1.0]`                    run again, on large values
+    confirmation   `confirmations: 1`                   slow ranks, same evidence
+    observer       `observer: false`                    hangs, run again
 
 Called by `faultyard matrix ablations`. Where the stored evidence holds what the ablated
 decider needs it is decided again; else the jobs run again. A case is right where
 exactly the expected ranks are named, missed where nobody is, wrong where others are.
+A fault that nothing brought to strike was never met, which is not the same as missed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from dataclasses import dataclass, replace
 from harness.analyze import evidence_of, recompute
 from harness.campaign import Campaign, Case, Part, Plan
 from harness.matching import effective
+from harness.results import Outcome
 from harness.scenario import Scenario, catalogue, from_data, load, to_yaml
 from harness.sdc_matrix import NUM_CASES, Placed, matrix_plan, placed
 from harness.store import RunDirectory
@@ -56,8 +58,10 @@ class Arm:
     num_cases: int
     num_right: int
     num_missed: int
+    num_unmet: int  # the fault never struck: nothing that ran brought what it needs
     num_wrong: int
-    num_false: int  # blames on clean checks or in clean runs
+    num_clean: int  # checks between the faults, or runs without a culprit
+    num_false: int  # of them, those in which somebody was blamed
     right: Rate  # of all its cases
 
 
@@ -108,7 +112,8 @@ def matrix_arm(
     *, is_whole: bool = False,
 ) -> Arm:  # fmt: skip
     """The numerical matrix, decided check by check by a rule."""
-    right = missed = wrong = false = 0
+    right = missed = wrong = 0
+    clean: list[bool] = []
     for run, there in jobs:
         checks = [
             stamped.event
@@ -124,11 +129,12 @@ def matrix_arm(
             right += found == {case.case.rank}
             missed += not found
             wrong += bool(found - {case.case.rank})
-        false += sum(bool(who) for step, who in named.items() if step not in windows)
+        clean += [bool(who) for step, who in named.items() if step not in windows]
     return Arm(
         part=part, is_whole=is_whole, cases="numerical matrix",
         num_cases=sum(len(there) for _, there in jobs), num_right=right,
-        num_missed=missed, num_wrong=wrong, num_false=false,
+        num_missed=missed, num_unmet=0, num_wrong=wrong,
+        num_clean=len(clean), num_false=sum(clean),
         right=wilson(right, sum(len(there) for _, there in jobs)),
     )  # fmt: skip
 
@@ -142,24 +148,32 @@ def run_arm(
     Args:
         change: of the settings with which the stored evidence is decided again.
     """
-    right = missed = wrong = false = 0
-    faulty = 0
+    right = missed = unmet = wrong = faulty = 0
+    clean: list[bool] = []
     for run in runs:
         scenario = run.scenario()
         wanted = frozenset(rank_name(r) for e in scenario.expect for r in e.ranks)
         found = _blamed(_verdicts(run, scenario, change), kind)
         if not wanted:
-            false += bool(found)
+            clean.append(bool(found))
             continue
         faulty += 1
         right += found == wanted
-        missed += not found
+        is_unmet = _never_struck(run)
+        unmet += not found and is_unmet
+        missed += not found and not is_unmet
         wrong += bool(found - wanted)
     return Arm(
         part=part, is_whole=is_whole, cases=cases, num_cases=faulty, num_right=right,
-        num_missed=missed, num_wrong=wrong, num_false=false,
+        num_missed=missed, num_unmet=unmet, num_wrong=wrong,
+        num_clean=len(clean), num_false=sum(clean),
         right=wilson(right, faulty),
     )  # fmt: skip
+
+
+def _never_struck(run: RunDirectory) -> bool:
+    results = run.results()
+    return results is not None and results.outcome is Outcome.NOT_INJECTED
 
 
 def _verdicts(

@@ -81,28 +81,40 @@ def matrix_picture(score: MatrixScore) -> bytes:
 
 
 def ablation_picture(arms: Sequence[Arm]) -> bytes:
-    """A pair of bars for each part: with it and without, right, missed and wrong."""
-    figure = new_figure(10, 0.8 + 0.42 * len(arms))
+    """A pair of bars for each part: with it and without; a whisker is 95 % of right."""
+    figure = new_figure(11, 0.9 + 0.4 * len(arms))
     axes = figure.add_subplot()
     for row, arm in enumerate(arms):
-        left = 0.0
-        for count, color in ((arm.num_right, GOOD), (arm.num_missed, NONE),
-                             (arm.num_wrong, BAD)):  # fmt: skip
-            share = count / arm.num_cases if arm.num_cases else 0.0
-            axes.barh(row, share, left=left, color=color, height=0.66)
-            left += share
-        false = f" · {arm.num_false} false on clean checks" if arm.num_false else ""
-        axes.text(1.01, row, f"{arm.num_right} of {arm.num_cases} right{false}",
+        _stack(axes, row, arm)
+        false = (
+            f" · blame in {arm.num_false} of {arm.num_clean} clean"
+            if arm.num_false else ""
+        )  # fmt: skip
+        axes.text(1.02, row, f"{arm.num_right} of {arm.num_cases} right{false}",
                   va="center", color=MUTED, fontsize=9)  # fmt: skip
-    names = [arm.part if arm.is_whole else f"without {arm.part}" for arm in arms]
+    names = [f"{arm.part}: {arm.cases}" if arm.is_whole else "without it"
+             for arm in arms]  # fmt: skip
     axes.set_yticks(range(len(arms)), names)
     axes.set_ylim(len(arms) - 0.4, -0.6)
     axes.set_xlim(0, 1)
     axes.set_xticks([0, 0.5, 1], ["0", "50 %", "100 %"])
-    axes.set_title("right (blue), missed (grey), somebody else blamed (red)",
-                   loc="left", fontsize=11)  # fmt: skip
+    axes.set_title("right (blue), missed (grey), never struck (white), somebody else "
+                   "blamed (red)", loc="left", fontsize=11)  # fmt: skip
     quiet(axes)
     return svg(figure)
+
+
+def _stack(axes: Any, row: int, arm: Arm) -> None:
+    left = 0.0
+    for count, color in ((arm.num_right, GOOD), (arm.num_missed, NONE),
+                         (arm.num_unmet, "white"), (arm.num_wrong, BAD)):  # fmt: skip
+        share = count / arm.num_cases if arm.num_cases else 0.0
+        if share:
+            axes.barh(row, share, left=left, color=color, height=0.66, edgecolor=NONE,
+                      linewidth=0.8)  # fmt: skip
+        left += share
+    if arm.right.low is not None and arm.right.high is not None:
+        axes.plot([arm.right.low, arm.right.high], [row, row], color=INK, linewidth=1.2)
 
 
 def _tile(column: int, row: int, color: str) -> Any:

@@ -224,20 +224,13 @@ def _case_rows(score: MatrixScore) -> list[list[object]]:
 
 def _arm_rows(found: Sequence[Arm]) -> list[list[object]]:
     rows: list[list[object]] = [
-        [
-            "part",
-            "with",
-            "cases",
-            "number",
-            "right",
-            "missed",
-            "wrong",
-            "false on clean",
-        ]
-    ]
+        ["part", "with", "cases", "number", "right", "missed", "never struck", "wrong",
+         "clean", "false on clean", "right low", "right high"]
+    ]  # fmt: skip
     for a in found:
         rows.append([a.part, "yes" if a.is_whole else "no", a.cases, a.num_cases,
-                     a.num_right, a.num_missed, a.num_wrong, a.num_false])  # fmt: skip
+                     a.num_right, a.num_missed, a.num_unmet, a.num_wrong, a.num_clean,
+                     a.num_false, a.right.low, a.right.high])  # fmt: skip
     return rows
 
 
@@ -278,12 +271,15 @@ def _print_matrix(score: MatrixScore, console: Console) -> None:
 def _print_arms(found: Sequence[Arm], console: Console) -> None:
     from harness.commands.campaign import rate_text
     from harness.commands.terminal import table
+    from harness.views import wording
 
-    rows = table("", "cases", "right", "missed", "others blamed", "false on clean")
+    rows = table("", "cases", "right", "missed", "never struck", "others blamed",
+                 "blamed where clean")  # fmt: skip
     for arm in found:
         name = arm.part if arm.is_whole else f"  without {arm.part}"
-        counts = (arm.num_missed, arm.num_wrong, arm.num_false)
-        rows.add_row(name, arm.cases, rate_text(arm.right), *map(str, counts))
+        counts = (arm.num_missed, arm.num_unmet, arm.num_wrong)
+        rows.add_row(name, arm.cases, rate_text(arm.right), *map(str, counts),
+                     wording.k_of_n(arm.num_false, arm.num_clean))  # fmt: skip
     console.print()
     console.print(rows)
     console.print()

@@ -14,6 +14,7 @@ from harness.ablations import (
     by_live_state,
     by_majority,
     by_source,
+    run_arm,
 )
 from harness.cli import main
 from harness.results import (
@@ -23,6 +24,7 @@ from harness.results import (
     Outcome,
     Results,
 )
+from harness.scenario import from_data
 from harness.sdc_matrix import (
     NEAR_INVISIBLE,
     NUM_LAYERS,
@@ -33,6 +35,7 @@ from harness.sdc_matrix import (
     placed,
 )
 from harness.sdc_score import Fate, Finished, score_matrix
+from tests.run_builder import RunBuilder
 from vocab.events import CheckCompleted, SurfaceEvidence
 from vocab.names import rank_name
 from vocab.verdict import Kind, State
@@ -218,6 +221,23 @@ def test_live_state_alone_sees_nothing_that_only_a_replay_computes() -> None:
     held = ("hidden.parameters", "optimizer.gradient", "optimizer.slots")
     assert [seen(name) for name in computed] == [set()] * 3
     assert [seen(name) for name in held] == [{6}] * 3
+
+
+def test_a_fault_that_never_struck_is_not_missed(tmp_path: Path) -> None:
+    def counts(outcome: Outcome) -> tuple[int, int, int]:
+        data = {
+            "title": "t",
+            "workload": {"parallel": {"replicate": 4}},
+            "expect": [{"kind": "sdc", "ranks": [1], "from_step": 1, "by_step": 2}],
+        }
+        name = f"20261201-120000-quiet-{outcome.value[:4]}"
+        builder = RunBuilder(tmp_path, from_data(data), name)
+        builder.run.write_results(replace(JOB, outcome=outcome))
+        arm = run_arm("x", "y", [builder.run], kind=Kind.SDC)
+        return arm.num_right, arm.num_missed, arm.num_unmet
+
+    assert counts(Outcome.FAIL) == (0, 1, 0)
+    assert counts(Outcome.NOT_INJECTED) == (0, 0, 1)
 
 
 def test_every_ablation_has_its_runs() -> None:
