@@ -279,7 +279,8 @@ def _print_arms(found: Sequence[Arm], console: Console) -> None:
         name = arm.part if arm.is_whole else f"  without {arm.part}"
         counts = (arm.num_missed, arm.num_unmet, arm.num_wrong)
         rows.add_row(name, arm.cases, rate_text(arm.right), *map(str, counts),
-                     wording.k_of_n(arm.num_false, arm.num_clean))  # fmt: skip
+                     wording.k_of_n(arm.num_false, arm.num_clean)
+                     if arm.num_clean else "none")  # fmt: skip
     console.print()
     console.print(rows)
     console.print()
