@@ -24,6 +24,7 @@ from harness.commands.campaign import campaign
 from harness.commands.demo import demo
 from harness.commands.doctor import doctor
 from harness.commands.experiment import experiment
+from harness.commands.images import app as images
 from harness.commands.kills import kills
 from harness.commands.listing import list_all
 from harness.commands.matrix import app as matrix
@@ -68,6 +69,7 @@ def make_app() -> typer.Typer:
     app.command("report")(report)
     app.add_typer(make_analyze(), name="analyze")
     app.add_typer(matrix, name="matrix")
+    app.add_typer(images, name="images")
     app.command("verify")(verify)
     app.command("cancel")(cancel)
     app.command("doctor")(doctor)

@@ -24,6 +24,7 @@ from vocab.journal import EventWriter
 
 if TYPE_CHECKING:
     from harness.fabric.process import FabricProcess
+    from harness.runtime.docker import DockerRuntime
     from harness.store import RunDirectory
     from harness.watch import Watch, Watched
 
@@ -77,7 +78,7 @@ class Attempt:
         self._is_cancelled = False
         self._attempt = 0  # starts of the job
         self._began_ns = 0  # wall time that durations count from
-        self._runtime: ProcessRuntime | None = None
+        self._runtime: ProcessRuntime | DockerRuntime | None = None
         self._fabric: FabricProcess | None = None
         self._truth: EventWriter | None = None
         self._watch: Watch | None = None
@@ -104,11 +105,24 @@ class Attempt:
         """Have torch imported in another process while this one imports the rest."""
         self._enter("starting")
         self._attempt += 1
+        if _is_of_containers(self._path):
+            self._start_hosts()
+            return
         self._runtime = prepare(
             str(self._path), self._path.name, workload=_workload_of(self._path),
             attempt=self._attempt,
         )  # fmt: skip
         self._events.write(ProcessStarted(name="zygote", pid=self._runtime.zygote_pid))
+
+    def _start_hosts(self) -> None:
+        from harness.runtime.docker import prepare as prepare_hosts
+
+        scenario = self._run().scenario()
+        self._runtime = runtime = prepare_hosts(
+            str(self._path), self._path.name, workload=_workload_of(self._path),
+            num_ranks=scenario.num_ranks, hosts=scenario.hosts, attempt=self._attempt,
+        )  # fmt: skip
+        self._events.write(ProcessStarted(name="hosts", pid=runtime.zygote_pid))
 
     def heal_leftovers(self) -> None:
         """End what killed runs left on this machine, and close their records."""
@@ -273,6 +287,15 @@ def _workload_of(path: Path) -> str:
     except (OSError, ValueError, KeyError):
         return WORKLOAD
     return f"harness.workloads.{name}"
+
+
+def _is_of_containers(path: Path) -> bool:
+    """By the plain file: a scenario without that line imports nothing yet."""
+    try:
+        text = (path / "scenario.yaml").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return "\nruntime: docker\n" in f"\n{text}\n"
 
 
 def _take_ticket(path: Path, arguments: list[str]) -> queue.Ticket:

@@ -150,6 +150,24 @@ class Symptom(_Strict):
     )
 
 
+class Hosts(_Strict):
+    """The hosts of a job with `runtime: docker`; each is a container."""
+
+    ranks_per_host: int = Field(2, ge=1, le=64, description="ranks on each host")
+    cpus: float | None = Field(
+        None, gt=0, le=1024, description="CPUs of a host; absent: no limit"
+    )
+    memory_mib: int = Field(
+        2048, ge=256, le=1_048_576, description="memory of a host, MiB"
+    )
+    context: str | None = Field(
+        None,
+        min_length=1,
+        max_length=100,
+        description="Docker context of the daemon; absent: the current one",
+    )
+
+
 class Expectation(_Strict):
     """One incident that must be found, in a window of steps."""
 
@@ -193,7 +211,10 @@ class Scenario(_Strict):
     seed: int = Field(0, ge=0, lt=2**31)
     steps: int = Field(12, ge=1, le=1_000_000, description="optimizer steps")
     workload: Workload = Field(default_factory=Workload)
-    runtime: Literal["process"] = Field("process", description="where ranks run")
+    runtime: Literal["process", "docker"] = Field(
+        "process", description="where ranks run: processes, or one container a host"
+    )
+    hosts: Hosts = Field(default_factory=Hosts)
     fabric: Union[SimulatedFabric, Literal["none"]] = Field(  # noqa: UP007
         "none", description="network between hosts"
     )

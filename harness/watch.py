@@ -84,7 +84,11 @@ class Watch:
         )
         self._driver = HostDriver(
             scenario.faults_of(attempt),
-            HostContext(send_signal=self._send_signal, process_state=self._state_of),
+            HostContext(
+                send_signal=self._send_signal,
+                process_state=self._state_of,
+                engine=getattr(runtime, "engine", None),
+            ),
             truth.write,
         )
 
@@ -135,6 +139,8 @@ class Watch:
         how = f"exit code {ended.exit_code}"
         if ended.exit_code is None:
             how = f"signal {ended.signal}" if ended.signal else "its runtime"
+        if ended.why:
+            how = f"{how} ({ended.why})"
         self._rule.on_exit(name, how, is_clean=ended.is_clean, now=time.monotonic())
 
     def _on_event(self, stamped: Stamped, now: float) -> None:

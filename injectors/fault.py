@@ -102,6 +102,7 @@ class RankContext:
     before_fetch: list[Callable[[], None]] | None = None  # None: no such hooks here
     # For faults that only wait when they are injected: tells each strike as it comes.
     prove: Callable[[tuple[Change, ...]], None] = lambda changes: None
+    is_in_container: bool = False  # faults of its host are the engine's to make
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,12 +188,56 @@ class FabricFault(Protocol):
         """
 
 
+class HostEngine(Protocol):
+    """What runs the hosts of a job, as faults use it; a host is named by a rank of it.
+
+    Every call raises `CannotInject` where the engine refuses or cannot be reached.
+    """
+
+    def name_of(self, rank: int) -> str:
+        """The host of a rank, such as host1."""
+
+    def state_of(self, rank: int) -> str:
+        """In the engine's words: running, paused, exited (137), ..."""
+
+    def pause(self, rank: int) -> None:
+        """Freeze everything on the host."""
+
+    def unpause(self, rank: int) -> None:
+        """Let it go on; nothing where it is not paused."""
+
+    def kill(self, rank: int) -> None:
+        """End everything on the host at once."""
+
+    def limit_cpus(self, rank: int, cpus: float | None) -> None:
+        """CPUs that the host may use; None: as many as before the first limit."""
+
+    def throttled(self, rank: int) -> str:
+        """How often and how long the host was held back, as the kernel counts it."""
+
+    def limit_memory(self, rank: int, size_bytes: int) -> None:
+        """Bytes that the host may use, swap included."""
+
+    def memory_used(self, rank: int) -> int:
+        """Bytes that the host uses."""
+
+    def disconnect(self, rank: int) -> None:
+        """Take the host off the management network."""
+
+    def reconnect(self, rank: int) -> None:
+        """Put it back; nothing where it is there."""
+
+    def networks_of(self, rank: int) -> str:
+        """Names of the networks that the host is in."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostContext:
     """What a fault outside the ranks may use, from any thread."""
 
     send_signal: Callable[[int, int], None]  # (rank, signal number)
     process_state: Callable[[int], str]  # rank -> letter of /proc/<pid>/stat
+    engine: HostEngine | None = None  # None: hosts are not containers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

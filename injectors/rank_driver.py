@@ -77,11 +77,12 @@ class RankDriver:
         optimizer: torch.optim.Optimizer,
         layers: Sequence[tuple[str, torch.nn.Module]],
         before_fetch: list[Callable[[], None]] | None = None,
+        is_in_container: bool = False,
     ) -> None:
         """Make this rank's faults (id, parameters) and hook the step's moments.
 
         `before_fetch`: the hooks that the job's data set calls before each batch; None:
-        it has none.
+        it has none. `is_in_container`: faults of the host are the engine's.
         """
         for fault_id, parameters in faults:
             if isinstance(parameters, CorruptingParameters) and parameters.undo:
@@ -101,6 +102,7 @@ class RankDriver:
                     emit=self._emit,
                     before_fetch=before_fetch,
                     prove=functools.partial(self._prove, fault_id),
+                    is_in_container=is_in_container,
                 )
                 self._add(parameters, context)
         if self._faults or self._undone:

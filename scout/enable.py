@@ -63,6 +63,7 @@ def enable_resiliency(
     mesh: Mesh | None = None,
     journal_dir: Path | None = None,
     emit: Emit | None = None,
+    management_host: str = "127.0.0.1",
 ) -> Handle:
     """Attach SCOUT to a model and its optimizer; every rank of the job must call this.
 
@@ -74,6 +75,8 @@ def enable_resiliency(
         journal_dir: folder for event files of this rank and its observer; without it
             verdicts go to the log and to the handle only.
         emit: writes this rank's events in place of a file in `journal_dir`.
+        management_host: address of this host at which its observer listens, in a
+            network that is not the one under test; its peers' hosts must reach it.
 
     Raises:
         SetupError: no process group yet, or the config names what is not there.
@@ -96,7 +99,8 @@ def enable_resiliency(
         writer = EventWriter(journal_dir, f"rank{dist.get_rank()}").open()
         emit = writer.write
     warm_up()
-    session = _Session(anatomy, optimizer, config, mesh, emit, journal_dir, writer)
+    session = _Session(anatomy, optimizer, config, mesh, emit, journal_dir, writer,
+                       management_host)  # fmt: skip
     session.start()
     return session.handle
 
@@ -113,6 +117,7 @@ class _Session:
         emit: Emit | None,
         journal_dir: Path | None,
         writer: EventWriter | None,
+        management_host: str,
     ) -> None:
         self._rank = dist.get_rank()
         self._config = config
@@ -125,7 +130,9 @@ class _Session:
         self._times = PhaseTimes()
         self._checker = Checker(self._exchange, anatomy, optimizer, config, self._times)
         self._decider = CheckDecider(config=config)
-        self._watch = Watch(self._rank, self._exchange, config, journal_dir)
+        self._watch = Watch(
+            self._rank, self._exchange, config, journal_dir, management_host
+        )
         self._boundaries = Boundaries(anatomy, optimizer, self._watch)
         self._phases = Phases(self._boundaries, self._times)
         self._tape = recording_tape()

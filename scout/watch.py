@@ -37,8 +37,10 @@ class Watch:
         exchange: Exchange,
         config: ScoutConfig,
         journal_dir: Path | None,
+        management_host: str = "127.0.0.1",
     ) -> None:
         self._rank = rank
+        self._management_host = management_host
         self._exchange = exchange
         self._config = config
         self._journal_dir = journal_dir
@@ -64,6 +66,7 @@ class Watch:
                 config=self._config,
                 journal_dir=self._journal_dir,
                 env_tags=_tags(),
+                host=self._management_host,
             )
             self._tape = recording_tape()
             if self._tape is not None:

@@ -32,6 +32,9 @@ class RankSpec:
     store_port: int
     store_fd: int | None
     attempt: int = 1  # which start of the job this is
+    interface: str = "lo"  # over which collectives go
+    management_host: str = "127.0.0.1"  # where its observer listens
+    is_in_container: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +53,7 @@ class RankExit:
     pid: int
     exit_code: int | None
     signal: int | None
+    why: str = ""  # what ended it, where the runtime knows more than that
 
     @property
     def is_clean(self) -> bool:

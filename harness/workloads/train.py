@@ -70,8 +70,9 @@ def main(spec: RankSpec) -> int:
     ):
         tokens = Tokens(scenario.workload, seed=scenario.seed, rank=spec.rank)
         faults = RankDriver(rank=spec.rank, seed=scenario.seed, emit=truth.write)
-        _attach(faults, scenario.faults_of(spec.attempt), model, optimizer, tokens)
-        handle = _enable(scenario, model, optimizer, run, events)
+        _attach(faults, scenario.faults_of(spec.attempt), model, optimizer, tokens,
+                is_in_container=spec.is_in_container)  # fmt: skip
+        handle = _enable(scenario, model, optimizer, run, events, spec)
         network = _network(scenario, run, spec.rank)
         try:
             loop.train(
@@ -128,6 +129,8 @@ def _attach(
     model: torch.nn.Module,
     optimizer: torch.optim.Optimizer,
     tokens: Tokens,
+    *,
+    is_in_container: bool,
 ) -> None:
     anatomy = examine(model, scout.ScoutConfig())
     faults.attach(
@@ -136,6 +139,7 @@ def _attach(
         optimizer,
         anatomy.layers,
         before_fetch=tokens.before_fetch,
+        is_in_container=is_in_container,
     )
 
 
@@ -145,6 +149,7 @@ def _enable(
     optimizer: torch.optim.Optimizer,
     run: RunDirectory,
     events: EventWriter,
+    spec: RankSpec,
 ) -> Handle | None:
     if scenario.scout == "off":
         return None
@@ -154,4 +159,5 @@ def _enable(
         scenario.scout,
         journal_dir=run.events,
         emit=events.write,
+        management_host=spec.management_host,
     )
