@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import functools
 import io
@@ -86,10 +87,11 @@ def ablations(
     from harness.sdc_matrix import matrix_plan
 
     folder = _folder(out, seed)
-    base = matrix_plan(seed, num_cases=cases, num_clean=0)
-    matrix = _run(base, folder / "faulty", is_quiet=as_json)
-    plan = ablation_plan(seed, num_cases=cases)
-    results = _run(plan, folder / "ablated", is_quiet=as_json)
+    matrix, results = _run_all(
+        [(matrix_plan(seed, num_cases=cases, num_clean=0), folder / "faulty"),
+         (ablation_plan(seed, num_cases=cases), folder / "ablated")],
+        is_quiet=as_json,
+    )  # fmt: skip
     parts: dict[str, list[RunDirectory]] = {}
     for result in results:
         run = _run_of(folder / "ablated", result)
@@ -116,12 +118,12 @@ def _matrix(
     from harness.sdc_matrix import matrix_plan, placed
     from harness.sdc_score import Finished, score_matrix
 
-    faulty = _run(matrix_plan(seed, num_cases=cases, num_clean=0), folder / "faulty",
-                  is_quiet=is_quiet)  # fmt: skip
-    calm = []
+    plans = [(matrix_plan(seed, num_cases=cases, num_clean=0), folder / "faulty")]
     if clean:
         plan = matrix_plan(seed, num_cases=1, num_clean=clean)
-        calm = _run(_only_clean(plan), folder / "clean", is_quiet=is_quiet)
+        plans.append((_only_clean(plan), folder / "clean"))
+    faulty, *rest = _run_all(plans, is_quiet=is_quiet)
+    calm = rest[0] if rest else []
     there = placed(seed, cases)
     jobs = {}
     for number, result in zip(sorted({p.job for p in there}), faulty, strict=True):
@@ -142,6 +144,25 @@ def _only_clean(plan: Plan) -> Plan:
     return replace(plan, cases=tuple(c for c in plan.cases if c.part == "clean"))
 
 
+def _run_all(
+    plans: Sequence[tuple[Plan, Path]], *, is_quiet: bool
+) -> list[list[CaseResult]]:
+    """Run what is missing of each plan, in one warm process; results in their order."""
+    from harness.campaign_journal import NOT_MEASURED, Journal
+    from harness.runtime.warm import kept_warm
+
+    def is_done(plan: Plan, folder: Path) -> bool:
+        done = Journal(folder).finished()
+        return all(
+            c.case_id in done and done[c.case_id].outcome not in NOT_MEASURED
+            for c in plan.cases
+        )
+
+    all_done = all(is_done(plan, folder) for plan, folder in plans)
+    with contextlib.nullcontext() if all_done else kept_warm():
+        return [_run(plan, folder, is_quiet=is_quiet) for plan, folder in plans]
+
+
 def _run(plan: Plan, folder: Path, *, is_quiet: bool) -> list[CaseResult]:
     """Run what is missing of a plan."""
     from harness.campaign_journal import Journal
@@ -149,15 +170,13 @@ def _run(plan: Plan, folder: Path, *, is_quiet: bool) -> list[CaseResult]:
     from harness.commands.campaign import say
     from harness.commands.terminal import output
     from harness.errors import InfrastructureError
-    from harness.runtime.warm import kept_warm
 
     journal = Journal(folder.resolve())
     tell = (lambda progress: None) if is_quiet else functools.partial(say, output())
     try:
         folder.mkdir(parents=True, exist_ok=True)
         finished = journal.open(plan.digest, resume=True)
-        with kept_warm():
-            return run_cases(plan, journal, finished, tell=tell)
+        return run_cases(plan, journal, finished, tell=tell)
     except OSError as error:
         raise InfrastructureError(f"folder {folder}: {error}") from None
     finally:
