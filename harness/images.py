@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,8 +80,9 @@ def client(context: str | None = None) -> docker.DockerClient:
 def tag() -> str:
     """The trainer image that this source wants; its tag is a digest."""
     found = hashlib.sha256()
-    for path in (TRAINER / "Dockerfile", TRAINER / "requirements.txt", CONSTRAINTS):
+    for path in (TRAINER / "Dockerfile", TRAINER / "requirements.txt"):
         found.update(path.read_bytes() + b"\0")
+    found.update("\n".join(_pins()).encode())
     found.update(f"{sys.version_info[:2]} {DEBIAN} {DEBIAN_PACKAGES}".encode())
     return f"{REPOSITORY}:{found.hexdigest()[:12]}"
 
@@ -110,6 +113,29 @@ def build(made: docker.DockerClient, *, offline: bool, tell: Tell) -> str:
             _build(made, context, name, base, tell)
     _warm(made, name, tell)
     return name
+
+
+def _pins() -> list[str]:
+    """The pinned versions of what the image holds; other pins do not concern it."""
+    wanted = _names((TRAINER / "requirements.txt").read_text().splitlines())
+    known: set[str] = set()
+    while wanted - known:
+        name = min(wanted - known)
+        known.add(name)
+        try:
+            wanted |= _names(
+                text for text in metadata.requires(name) or () if "extra ==" not in text
+            )
+        except metadata.PackageNotFoundError:  # a marker that does not hold here
+            continue
+    return sorted(
+        line for line in CONSTRAINTS.read_text().splitlines() if _names([line]) & known
+    )
+
+
+def _names(requirements: Iterable[str]) -> set[str]:
+    found = (re.match(r"[A-Za-z0-9._-]+", text) for text in requirements)
+    return {re.sub(r"[-_.]+", "-", match[0]).lower() for match in found if match}
 
 
 def source_mount() -> dict[str, dict[str, str]]:

@@ -1,13 +1,14 @@
 """Runs ranks in containers, one a host, several ranks each (DESIGN sec. 2.6, 3).
 
-    prepare() ─► two networks ─► containers, each with a warm parent (`host`) ─► ready
+    prepare() ─► containers (`container_hosts`), each with a warm parent (`host`)
     start()   ─► host0 binds the rendezvous store and forks, then all others fork
 
     data network         collectives of the job
     management network   observers: what watches must not hang on what is watched
 
 Containers share this machine's process ids: signals, exits and marks work as for
-`process`. Everything that is made carries our labels; `remove` finds it by them.
+`process`. A container that ends takes its ranks along, and says why; a daemon that no
+longer answers ends the run.
 """
 
 from __future__ import annotations
@@ -15,33 +16,33 @@ from __future__ import annotations
 import json
 import os
 import select
-import shutil
 import signal
 import socket
-import stat
 import struct
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from harness import images
 from harness.errors import InfrastructureError
-from harness.processes import MARK, ROOT_MARK, end
+from harness.processes import end
 from harness.runtime.base import ExecResult, News, RankExit, RankStarted, RuntimeLost
-from harness.runtime.docker_engine import DockerEngine, Host
-from harness.runtime.warm import ONE_THREAD
+from harness.runtime.container_hosts import (
+    STORE_PORT,
+    HostLink,
+    Recipe,
+    make_hosts,
+    remove,
+    user,
+)
+from harness.runtime.docker_engine import DockerEngine
 from harness.scenario import Hosts
 
-RUN_LABEL = f"{images.LABEL}.run"
-ROOT_LABEL = f"{images.LABEL}.root"
-SOCKETS = "/run/faultyard"  # in a container
-STORE_PORT = 29_500  # in its own network namespace: always free
 READY_S = 90.0
 PING_S = 2.0
-_OWNED = ("events", "logs", "control", "evidence", "checkpoints")
 
 
 @dataclass(slots=True)
@@ -49,18 +50,6 @@ class _Rank:
     pid: int
     pidfd: int
     is_over: bool = False
-
-
-@dataclass(slots=True)
-class _HostLink:
-    """One host as the runtime sees it."""
-
-    host: Host
-    listener: socket.socket
-    control: socket.socket | None = None
-    is_ready: bool = False
-    is_lost: bool = False
-    addresses: dict[str, str] = field(default_factory=dict)  # network: address
 
 
 def prepare(
@@ -77,34 +66,34 @@ def prepare(
         raise InfrastructureError(
             f"image {images.tag()} is not there; make it with `faultyard images build`"
         )
-    runtime = DockerRuntime(made, run_path, run_id, num_ranks, hosts)
+    recipe = Recipe(
+        run_path=Path(run_path), run_id=run_id, workload=workload, attempt=attempt,
+        num_ranks=num_ranks, settings=hosts,
+    )  # fmt: skip
     try:
-        runtime.make_hosts(workload, attempt)
+        links = make_hosts(made, recipe)
     except BaseException:
-        runtime.stop(0.0)
+        remove(made, run_id)
+        recipe.forget()
         raise
-    return runtime
+    return DockerRuntime(made, recipe, links)
 
 
 class DockerRuntime:
     """The `Runtime` whose hosts are containers; made by `prepare`."""
 
-    def __init__(
-        self, made: Any, run_path: str, run_id: str, num_ranks: int, hosts: Hosts
-    ) -> None:
+    def __init__(self, made: Any, recipe: Recipe, links: list[HostLink]) -> None:
         self._client = made
-        self._run_path = Path(run_path)
-        self._run_id = run_id
-        self._settings = hosts
-        self._num_ranks = num_ranks
-        self._links: list[_HostLink] = []
+        self._recipe = recipe
+        self._run_path = recipe.run_path
+        self._run_id = recipe.run_id
+        self._num_ranks = recipe.num_ranks
+        self._links = links
         self._ranks: dict[int, _Rank] = {}
         self._kept: list[News] = []
         self._is_started = False
         self._is_over = False
         self._next_ping_s = time.monotonic() + PING_S
-        self._sockets = Path("/dev/shm") / f"faultyard-{run_id}-hosts"
-        self._user = images.USER if os.geteuid() == 0 else os.geteuid()
 
     @property
     def zygote_pid(self) -> int:
@@ -115,34 +104,6 @@ class DockerRuntime:
     def engine(self) -> DockerEngine:
         """The hosts, for faults of hosts."""
         return DockerEngine([link.host for link in self._links])
-
-    def make_hosts(self, workload: str, attempt: int) -> None:
-        """Networks and containers; returns when they are started, not when ready."""
-        from docker.errors import DockerException
-
-        self._give_folders()
-        try:
-            data, management = (
-                self._client.networks.create(
-                    f"faultyard-{self._run_id}-{name}", driver="bridge",
-                    internal=True, labels=self._labels(),
-                )
-                for name in ("data", "management")
-            )  # fmt: skip
-            size = self._settings.ranks_per_host
-            groups = [tuple(range(first, min(first + size, self._num_ranks)))
-                      for first in range(0, self._num_ranks, size)]  # fmt: skip
-            with ThreadPoolExecutor(8) as pool:
-                self._links = list(
-                    pool.map(
-                        lambda pair: self._make_host(
-                            pair[0], pair[1], data, management, workload, attempt
-                        ),
-                        enumerate(groups),
-                    )
-                )
-        except (DockerException, OSError) as error:
-            raise InfrastructureError(f"a host cannot be made: {error}") from None
 
     def start(self, num_ranks: int) -> None:
         """Have every host fork its ranks, once all are warm."""
@@ -232,79 +193,8 @@ class DockerRuntime:
             if target.pidfd >= 0:
                 os.close(target.pidfd)
                 target.pidfd = -1
-        shutil.rmtree(self._sockets, ignore_errors=True)
+        self._recipe.forget()
         return (*news, *self._give_up(self._living()))
-
-    # --- making -------------------------------------------------------------------
-
-    def _labels(self) -> dict[str, str]:
-        return {images.LABEL: "run", RUN_LABEL: self._run_id,
-                ROOT_LABEL: str(self._run_path.parent)}  # fmt: skip
-
-    def _give_folders(self) -> None:
-        """The user of the containers writes into the run's folders, nowhere else."""
-        for name in _OWNED:
-            folder = self._run_path / name
-            folder.mkdir(exist_ok=True)
-            if os.geteuid() == 0:
-                for path in (folder, *folder.rglob("*")):
-                    os.chown(path, self._user, self._user)
-        self._sockets.mkdir(mode=0o755, exist_ok=True)
-
-    def _make_host(
-        self, number: int, ranks: tuple[int, ...], data: Any, management: Any,
-        workload: str, attempt: int,
-    ) -> _HostLink:  # fmt: skip
-        name = f"host{number}"
-        listener = self._listen(self._sockets / f"{name}.sock")
-        limits: dict[str, Any] = {}
-        if self._settings.cpus is not None:
-            limits = {"cpu_period": 100_000,
-                      "cpu_quota": round(self._settings.cpus * 100_000)}  # fmt: skip
-        memory = f"{self._settings.memory_mib}m"
-        run = str(self._run_path)
-        container = self._client.containers.create(
-            images.tag(),
-            ["-m", "harness.runtime.host", f"{SOCKETS}/{name}.sock", run, workload,
-             str(attempt), str(number)],
-            name=f"faultyard-{self._run_id}-{name}", hostname=name,
-            labels=self._labels(), user=f"{self._user}:{self._user}",
-            pid_mode="host", network=management.name, mem_limit=memory,
-            memswap_limit=memory, shm_size="256m", cap_drop=["ALL"],
-            security_opt=["no-new-privileges"], working_dir=run,
-            environment={
-                **ONE_THREAD, MARK: self._run_id, ROOT_MARK: str(self._run_path.parent),
-                "PYTHONPATH": images.python_path(),
-            },
-            volumes={
-                **images.source_mount(),
-                run: {"bind": run, "mode": "rw"},
-                str(self._sockets): {"bind": SOCKETS, "mode": "rw"},
-                images.CACHE_VOLUME: {"bind": "/opt/cache", "mode": "rw"},
-            },
-            **limits,
-        )  # fmt: skip
-        data.connect(container)
-        container.start()
-        container.reload()
-        found = container.attrs["NetworkSettings"]["Networks"]
-        return _HostLink(
-            host=Host(
-                name=name, container=container, ranks=ranks, management=management
-            ),
-            listener=listener,
-            addresses={
-                "data": found[data.name]["IPAddress"],
-                "management": found[management.name]["IPAddress"],
-            },
-        )
-
-    def _listen(self, path: Path) -> socket.socket:
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        listener.bind(str(path))
-        path.chmod(stat.S_IRUSR | stat.S_IWUSR | stat.S_IWOTH | stat.S_IROTH)
-        listener.listen(4)
-        return listener
 
     # --- talking ------------------------------------------------------------------
 
@@ -324,7 +214,7 @@ class DockerRuntime:
                     f"{', '.join(late)} not ready after {READY_S:g} s"
                 )
 
-    def _send_start(self, link: _HostLink, *, is_store_here: bool) -> None:
+    def _send_start(self, link: HostLink, *, is_store_here: bool) -> None:
         where = {
             "store_host": self._links[0].addresses["data"],
             "store_port": STORE_PORT,
@@ -372,13 +262,13 @@ class DockerRuntime:
                     is_gone = True
                 link.is_lost = is_gone
 
-    def _hear(self, link: _HostLink) -> list[News]:
+    def _hear(self, link: HostLink) -> list[News]:
         if link.control is None:
             control, _ = link.listener.accept()
             credentials = control.getsockopt(
                 socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")
             )
-            if struct.unpack("3i", credentials)[1] != self._user:
+            if struct.unpack("3i", credentials)[1] != user():
                 control.close()  # somebody else's process
             else:
                 link.control = control
@@ -410,7 +300,7 @@ class DockerRuntime:
         self._ranks[rank] = _Rank(pid, pidfd, is_over=pidfd < 0)
         return RankStarted(rank=rank, pid=pid)
 
-    def _on_host_ended(self, link: _HostLink) -> list[News]:
+    def _on_host_ended(self, link: HostLink) -> list[News]:
         living = [rank for rank in link.host.ranks if rank in self._living()]
         why = f"container of {link.host.name}: {self._last_words(link)}"
         if not living:
@@ -427,7 +317,7 @@ class DockerRuntime:
             return [*self._give_up(self._living()), RuntimeLost(reason=reason)]
         return []
 
-    def _last_words(self, link: _HostLink) -> str:
+    def _last_words(self, link: HostLink) -> str:
         """How a container ended, and the last line of its log."""
         container = link.host.container
         try:
@@ -463,7 +353,7 @@ class DockerRuntime:
                                  signal=number, why=why))  # fmt: skip
         return news
 
-    def _link_of(self, rank: int) -> _HostLink:
+    def _link_of(self, rank: int) -> HostLink:
         return next(link for link in self._links if rank in link.host.ranks)
 
     def _living(self) -> list[int]:
@@ -472,25 +362,3 @@ class DockerRuntime:
     def _check(self, rank: int) -> None:
         if not 0 <= rank < self._num_ranks:
             raise ValueError(f"rank {rank} unknown; allowed: 0..{self._num_ranks - 1}")
-
-
-def remove(made: Any, run_id: str) -> str:
-    """Remove containers and networks of a run; says what could not be, or nothing."""
-    wanted = {"label": f"{RUN_LABEL}={run_id}"}
-    problem = ""
-    try:
-        for container in made.containers.list(all=True, filters=wanted):
-            try:
-                if container.status == "paused":
-                    container.unpause()
-                container.remove(force=True, v=True)
-            except Exception as error:
-                problem = problem or f"a container of {run_id} is left: {error}"
-        for network in made.networks.list(filters=wanted):
-            try:
-                network.remove()
-            except Exception as error:
-                problem = problem or f"a network of {run_id} is left: {error}"
-    except Exception as error:
-        problem = f"the Docker daemon does not answer: {error}"
-    return problem
