@@ -10,16 +10,23 @@ a switch. Called by `monitor`, experiments and re-analysis.
     leaf3 --up--> spine1 --down--> leaf2     passes  exonerates the downlink
                                              blamed: leaf0-spine1:up
 
-Time: evidence of different moments says nothing together, because a link may fail or
-heal in between. A passing path counts for a failing one only where their streaks (equal
-outcomes in a row, from the first to the last measurement) overlap.
+Time: a link may fail or heal between two measurements. What a passing path shows of a
+failing one holds only where both were measured in the same time, or in the time in
+which the loss was certainly there: after it was first seen, and before it was last
+seen. Where a passing measurement lies there by a fraction f, it has met f of the loss.
 
-Strength: a passing path exonerates only where its flow would have shown a loss as large
-as the failing path's (`shortfall`). Otherwise a small flow that passes over a faulty
-link would push the blame to the healthy one behind it.
+Strength: a passing path exonerates only where the failing one loses significantly more
+than it: then the rest is lost by the other link, whatever the shared one does. Else a
+small flow that passes over a faulty link would push the blame to a healthy one.
 
-Limit: where both links of a failing path carry others that would have shown its loss,
-the path is reported as contradicted, never blamed.
+    P fails, Q passes    f*d_P - d_Q > sqrt(f^2 var_P + var_Q)
+    var = (s^2 + Z^2 (2B - 1) d) / m      spraying, and losses in runs of B packets
+
+Losses in longer runs may deceive one such pair; the monitor wants two.
+
+Limits: losses that come only while P is measured; flows all of whose paths lose. Where
+both links of a failing path are exonerated, the path is reported as contradicted, never
+blamed.
 """
 
 from __future__ import annotations
@@ -33,19 +40,33 @@ from vocab.graph import Path
 from vocab.names import Link
 
 MIN_SWITCH_LINKS = 3
+LOSS_RUN_PKTS = 2.0  # B
+_Z = 5.0  # one in 3.5 million comparisons of two equal losses
+_SAME_TIME = 0.9  # share of the time of both
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """One measurement of a path; times are monotonic ns.
+
+    Without an upper limit of packets, a flow shows every loss exactly.
+    """
+
+    lost_frac: float  # d, as `shortfall` has it
+    started_ns: int = 0
+    ended_ns: int = 0
+    healthy_pkts: float = math.inf  # m
+    sensitivity: float = 0.0  # s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathEvidence:
-    """The newest streak of equal outcomes of one path; times are monotonic ns."""
+    """The newest streak of equal outcomes of one path."""
 
     path: Path
     failed: bool
-    since_ns: int = 0
-    until_ns: int = 0
-    # As `shortfall` has them; the defaults say that every flow shows every loss.
-    loss_frac: float = math.inf  # of a failing path: its estimate
-    unseen_frac: float = 0.0  # of a passing path: the most that it may lose
+    sightings: tuple[Sighting, ...]  # the newest ones, in order of time; 1 or more
+    first_ended_ns: int = 0  # when the streak was first seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,13 +110,21 @@ class Localization:
     contradicted: tuple[Path, ...] = ()  # fail although both their links carry others
 
 
-def localize(evidence: Iterable[PathEvidence]) -> Localization:
-    """Intersect failing paths, exonerate links on passing ones. One entry per path."""
+def localize(
+    evidence: Iterable[PathEvidence], *, confirmations: int = 1
+) -> Localization:
+    """Intersect failing paths, exonerate links on passing ones.
+
+    Args:
+        evidence: one entry for each path.
+        confirmations: pairs of a failing and a passing measurement, each with packets
+            of its own, that must agree before a link is blamed.
+    """
     by_spine: dict[int, list[PathEvidence]] = defaultdict(list)
     for item in evidence:
         by_spine[item.path.spine].append(item)
     parts = [
-        _localize_spine(by_spine[spine])
+        _localize_spine(by_spine[spine], confirmations)
         for spine in sorted(by_spine)
         if any(item.failed for item in by_spine[spine])
     ]
@@ -107,7 +136,9 @@ def localize(evidence: Iterable[PathEvidence]) -> Localization:
     )
 
 
-def _localize_spine(evidence: Sequence[PathEvidence]) -> Localization:
+def _localize_spine(
+    evidence: Sequence[PathEvidence], confirmations: int
+) -> Localization:
     """Spines share no link, so each is a problem of its own."""
     failing = {item.path: item for item in evidence if item.failed}
     all_fail = len(failing) == len(evidence)
@@ -116,7 +147,7 @@ def _localize_spine(evidence: Sequence[PathEvidence]) -> Localization:
         return Localization(
             switches=(BlamedSwitch(spine=paths[0].spine, failing=paths),)
         )
-    suspects = _suspects(failing.values(), evidence)
+    suspects = _suspects(failing.values(), evidence, confirmations)
     decisive: dict[Link, list[Path]] = defaultdict(list)
     for path, links in sorted(suspects.items()):
         if len(links) == 1:
@@ -167,29 +198,87 @@ def links_needed(failing: Iterable[Path]) -> int:
 
 
 def _suspects(
-    failing: Iterable[PathEvidence], evidence: Iterable[PathEvidence]
+    failing: Iterable[PathEvidence],
+    evidence: Iterable[PathEvidence],
+    confirmations: int,
 ) -> dict[Path, tuple[Link, ...]]:
+    """The links of each failing path that no passing path exonerates."""
     passing: dict[Link, list[PathEvidence]] = defaultdict(list)
     for item in evidence:
         if not item.failed:
             for link in item.path.links:
                 passing[link].append(item)
-    return {
-        bad.path: tuple(
-            link
-            for link in bad.path.links
-            if not any(_exonerates(good, bad) for good in passing.get(link, ()))
-        )
+    witnesses = {
+        bad.path: {link: _num_pairs(bad, passing[link]) for link in bad.path.links}
         for bad in failing
+    }
+    suspects: dict[Path, tuple[Link, ...]] = {}
+    confirmed: dict[Link, int] = defaultdict(int)
+    for path, by_link in witnesses.items():
+        suspects[path] = tuple(link for link, num in by_link.items() if not num)
+        if len(suspects[path]) == 1:
+            confirmed[suspects[path][0]] += sum(by_link.values())
+    return {
+        path: path.links
+        if len(links) == 1 and confirmed[links[0]] < confirmations
+        else links
+        for path, links in suspects.items()
     }
 
 
-def _exonerates(good: PathEvidence, bad: PathEvidence) -> bool:
-    return _overlap(good, bad) and good.unseen_frac <= bad.loss_frac
+def _num_pairs(bad: PathEvidence, passing: Iterable[PathEvidence]) -> int:
+    """How many measurements of a failing path lost more than a passing one's.
+
+    Each passing measurement counts once.
+    """
+    unused = [passed for good in passing for passed in good.sightings]
+    num = 0
+    for seen in bad.sightings:
+        for place, passed in enumerate(unused):
+            if _loses_more(seen, passed, _met(passed, seen, bad)):
+                del unused[place]
+                num += 1
+                break
+    return num
 
 
-def _overlap(one: PathEvidence, other: PathEvidence) -> bool:
-    return one.since_ns <= other.until_ns and other.since_ns <= one.until_ns
+def _met(passed: Sighting, seen: Sighting, bad: PathEvidence) -> float:
+    """Which share of the loss `seen` a passing measurement has certainly met."""
+    both_ns = min(passed.ended_ns, seen.ended_ns) - max(
+        passed.started_ns, seen.started_ns
+    )
+    either_ns = max(passed.ended_ns, seen.ended_ns) - min(
+        passed.started_ns, seen.started_ns
+    )
+    if both_ns >= _SAME_TIME * either_ns:
+        return 1.0
+    last_ns = max(item.started_ns for item in bad.sightings)
+    from_ns = max(passed.started_ns, bad.first_ended_ns)
+    length_ns = passed.ended_ns - passed.started_ns
+    certain_ns = min(passed.ended_ns, last_ns) - from_ns
+    if certain_ns < 0:
+        return 0.0
+    return certain_ns / length_ns if length_ns else 1.0
+
+
+def _loses_more(bad: Sighting, good: Sighting, met: float) -> bool:
+    """Whether `bad` lost more than can be lost where `good` was, too."""
+    excess = met * bad.lost_frac - good.lost_frac
+    if excess <= 0:
+        return False
+    of_bad, of_good = 1 / bad.healthy_pkts, 1 / good.healthy_pkts
+    if of_bad == of_good == 0:
+        return True  # exact
+    # What both would lose if they lost the same.
+    common = (bad.lost_frac * of_good + max(0.0, good.lost_frac) * of_bad) / (
+        of_good + met * of_bad
+    )
+    runs = _Z * _Z * (2 * LOSS_RUN_PKTS - 1) * min(1.0, common)
+    variance = (
+        met * met * (bad.sensitivity**2 + runs) * of_bad
+        + (good.sensitivity**2 + runs) * of_good
+    )
+    return excess > math.sqrt(variance)
 
 
 def _blame(

@@ -7,14 +7,15 @@ fabric's monitor process, by the simulator and by re-analysis.
                                                   findings ─► incidents ─► verdicts
 
 One verdict per incident. A finding that explains the failing paths of an open incident
-in another way supersedes its verdict; an incident whose paths all pass again is closed.
+in another way supersedes its verdict; an incident whose paths all pass again is closed;
+doubt alone (a passing path not measured for a while) takes no blame back.
 An ambiguous or contradicted path is told only after `patience_ns`, or at the end: the
 flow that settles it is usually on its way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from spraycheck.errors import ReportError
@@ -25,16 +26,17 @@ from spraycheck.link_verdict import (
     silence,
     to_verdict,
 )
-from spraycheck.localize import PathEvidence, localize
+from spraycheck.localize import PathEvidence, Sighting, localize
 from spraycheck.report import PathsReported
 from spraycheck.shortfall import shortfall
 from spraycheck.ztest import SpineResult
 from vocab.events import IncidentClosed, VerdictIssued
 from vocab.graph import LeafSpine, Path
-from vocab.verdict import EvidenceRef, State, Verdict
+from vocab.verdict import EvidenceRef, Scope, State, Verdict
 
 News = tuple[VerdictIssued | IncidentClosed, ...]
 _NS_PER_S = 1e9
+_NUM_SIGHTINGS = 4  # kept of a path; whom it lies beside is measured in turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,8 @@ class MonitorConfig:
 
     patience_ns: int = 10_000_000_000
     """How long a finding that blames nobody waits for a better one."""
+    confirmations: int = 2
+    """Pairs of measurements that must agree before a link is blamed."""
     silent_after_ns: int = 120_000_000_000
     """A leaf that neither reports nor beats for so long is missing: two of the
     control plane's minutes."""
@@ -64,6 +68,7 @@ class _Incident:
     key: tuple[str, ...]
     paths: frozenset[Path]
     verdict_id: str
+    state: State
 
 
 @dataclass(slots=True)
@@ -176,18 +181,26 @@ class Monitor:
     def _streak(
         self, path: Path, report: PathsReported, result: SpineResult
     ) -> PathEvidence:
-        old = self._tracks.get(path)
-        since = report.ended_ns
-        if old is not None and old.evidence.failed is result.failed:
-            since = min(old.evidence.since_ns, report.ended_ns)
         lost = shortfall(report.result, result)
+        sightings: tuple[Sighting, ...] = (
+            Sighting(
+                lost_frac=lost.lost_frac,
+                started_ns=report.started_ns,
+                ended_ns=report.ended_ns,
+                healthy_pkts=lost.healthy_pkts,
+                sensitivity=lost.sensitivity,
+            ),
+        )
+        first_ended_ns = report.ended_ns
+        old = self._tracks.get(path)
+        if old is not None and old.evidence.failed is result.failed:
+            sightings = (*old.evidence.sightings, *sightings)[-_NUM_SIGHTINGS:]
+            first_ended_ns = min(old.evidence.first_ended_ns, report.ended_ns)
         return PathEvidence(
             path=path,
             failed=result.failed,
-            since_ns=since,
-            until_ns=report.ended_ns,
-            loss_frac=lost.estimate,
-            unseen_frac=lost.most,
+            sightings=sightings,
+            first_ended_ns=first_ended_ns,
         )
 
     def _index(self, path: Path, failed: bool) -> None:
@@ -203,16 +216,22 @@ class Monitor:
     def _update(self, now_ns: int, step: int | None, *, final: bool) -> News:
         findings = findings_of(
             localize(
-                self._tracks[path].evidence
-                for spine, failing in self._failing.items()
-                if failing
-                for path in self._measured[spine]
+                (
+                    self._tracks[path].evidence
+                    for spine, failing in self._failing.items()
+                    if failing
+                    for path in self._measured[spine]
+                ),
+                confirmations=self.config.confirmations,
             )
         )
         told = {item.key: item for item in self._open}
-        current = {finding.key for finding in findings}
+        held = [item for item in self._open if self._is_only_doubted(item, findings)]
+        current = {item.key for item in findings} | {item.key for item in held}
         news: News = ()
         for finding in findings:
+            if any(finding.paths <= item.paths for item in held):
+                continue
             if finding.key in told:
                 told[finding.key].paths |= finding.paths
                 continue
@@ -221,6 +240,16 @@ class Monitor:
                 continue
             news += (self._tell(finding, before, now_ns, step),)
         return news + self._close_gone(current, step)
+
+    @staticmethod
+    def _is_only_doubted(item: _Incident, findings: Sequence[Finding]) -> bool:
+        """Whether somebody was blamed, and nothing contradicts it since."""
+        about = [finding for finding in findings if finding.paths & item.paths]
+        return (
+            item.state is State.ATTRIBUTED
+            and bool(about)
+            and all(finding.state is State.GROUP_SCOPED for finding in about)
+        )
 
     def _predecessor(
         self, finding: Finding, current: set[tuple[str, ...]]
@@ -232,9 +261,15 @@ class Monitor:
         return None
 
     def _is_ripe(self, finding: Finding, now_ns: int) -> bool:
-        if finding.state is State.ATTRIBUTED:
+        sources = {path.source_leaf for path in finding.paths}
+        is_whole = finding.scope is not Scope.SWITCH or (
+            len(sources) == self.graph.num_leaves  # the next leaf's may pass
+        )
+        if finding.state is State.ATTRIBUTED and is_whole:
             return True
-        since = min(self._tracks[path].evidence.since_ns for path in finding.paths)
+        since = min(
+            self._tracks[path].evidence.first_ended_ns for path in finding.paths
+        )
         return now_ns - since >= self.config.patience_ns
 
     def _tell(
@@ -262,7 +297,14 @@ class Monitor:
             supersedes=None if before is None else before.verdict_id,
         )
         self._open.append(
-            _Incident(number, revision, finding.key, finding.paths, verdict.verdict_id)
+            _Incident(
+                number,
+                revision,
+                finding.key,
+                finding.paths,
+                verdict.verdict_id,
+                finding.state,
+            )
         )
         return VerdictIssued(verdict=verdict)
 

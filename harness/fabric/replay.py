@@ -25,6 +25,8 @@ from vocab.events import FaultInjected, Stamped, VerdictIssued
 from vocab.fabric_events import ExchangeEnded, Sensitivity
 from vocab.verdict import Kind, Verdict
 
+_STEP_NS = 1_000_000_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
@@ -90,7 +92,11 @@ def replay(
 
 @dataclass(slots=True)
 class _Tape:
-    """In place of files: events get their places here, one nanosecond apart."""
+    """In place of files: events get their places here, a nanosecond apart.
+
+    A step takes a second, half of it until the last packets: flows of one step are
+    measured in the same time, as beside a job.
+    """
 
     detection: Detection
     now_ns: int = 0
@@ -126,8 +132,10 @@ def _replay(
         journal=tape,
     )
     fabric.ready(scenario.num_ranks, found, startup_s=0.0, pid=0)
-    for step, job_bytes in record.job_bytes:
+    for turn, (step, job_bytes) in enumerate(record.job_bytes, start=1):
+        tape.now_ns = turn * _STEP_NS
         fabric.begin(step, job_bytes)
+        tape.now_ns = turn * _STEP_NS + _STEP_NS // 2
         fabric.finish(job_bytes)
     fabric.end("the record is over")
     verdicts = tuple(

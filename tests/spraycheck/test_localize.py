@@ -5,11 +5,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spraycheck.localize import Localization, PathEvidence, links_needed, localize
+from spraycheck.localize import (
+    Localization,
+    PathEvidence,
+    Sighting,
+    links_needed,
+    localize,
+)
 from vocab.graph import LeafSpine, Path
 from vocab.names import Direction, Link
 
@@ -41,13 +48,31 @@ def directed_links(leaves: int, spines: int) -> list[Link]:
     ]
 
 
+def evidence(
+    path: Path, failed: bool, *times_ns: int, length_ns: int = 0
+) -> PathEvidence:
+    """Exact measurements that ended at these times, one by default."""
+    times = times_ns or (0,)
+    return PathEvidence(
+        path=path,
+        failed=failed,
+        first_ended_ns=times[0],
+        sightings=tuple(
+            Sighting(
+                lost_frac=float(failed), started_ns=at_ns - length_ns, ended_ns=at_ns
+            )
+            for at_ns in times
+        ),
+    )
+
+
 def seen(
     pairs: Iterable[tuple[int, int]], spines: int, failed: Iterable[Link]
 ) -> Localization:
     bad = set(failed)
     graph = LeafSpine(num_leaves=16, num_spines=spines)
     return localize(
-        PathEvidence(path=path, failed=bool(bad & set(path.links)))
+        evidence(path, bool(bad & set(path.links)))
         for source, target in pairs
         for path in graph.paths(source, target)
     )
@@ -128,30 +153,115 @@ def test_two_leaves_are_too_few_to_blame_a_switch() -> None:
     assert all(item.switch_possible for item in found.ambiguous)
 
 
-def test_an_older_pass_exonerates_nobody() -> None:
-    """leaf2 -> leaf1 passed before the fault: the downlink may have failed since."""
-    bad = PathEvidence(path=Path(0, 0, 1), failed=True, since_ns=20, until_ns=20)
-    old = PathEvidence(path=Path(2, 0, 1), failed=False, since_ns=0, until_ns=19)
-    found = localize([bad, old])
-    assert not found.links
-    assert len(found.ambiguous) == 1
-    late = PathEvidence(path=Path(2, 0, 1), failed=False, since_ns=0, until_ns=20)
-    assert blamed(localize([bad, late])) == {Link(0, 0, UP)}
+def test_only_a_pass_in_the_time_of_the_loss_exonerates() -> None:
+    """leaf0 -> leaf1 fails at 20 and 40; the shared downlink may fail and heal."""
+    bad = evidence(Path(0, 0, 1), True, 20, 40)
+    for at_ns, is_settled in ((19, False), (20, True), (30, True), (41, False)):
+        good = evidence(Path(2, 0, 1), False, at_ns)
+        found = localize([bad, good])
+        assert blamed(found) == ({Link(0, 0, UP)} if is_settled else set()), at_ns
+        assert len(found.ambiguous) == (not is_settled)
 
 
-def test_a_pass_after_the_link_healed_shifts_no_blame() -> None:
-    """The downlink failed at 20 and healed; leaf0 -> leaf1 was not measured since."""
-    bad = PathEvidence(path=Path(0, 0, 1), failed=True, since_ns=20, until_ns=20)
-    healed = PathEvidence(path=Path(2, 0, 1), failed=False, since_ns=30, until_ns=30)
-    assert not localize([bad, healed]).links
+def test_one_failure_between_two_passes_shifts_no_blame() -> None:
+    """The downlink may have lost packets at 20 alone."""
+    bad = evidence(Path(0, 0, 1), True, 20)
+    assert not localize([bad, evidence(Path(2, 0, 1), False, 19, 21)]).links
+
+
+def test_a_pass_that_met_a_part_of_the_loss_counts_as_that_part() -> None:
+    def found(loss: float, started_ns: int) -> set[Link]:
+        bad = (
+            sighting(loss, 100, 110, 20_000),
+            sighting(loss, 200, 210, 20_000),
+        )
+        return blamed(
+            localize(
+                [
+                    PathEvidence(path=Path(0, 0, 1), failed=True, sightings=bad,
+                                 first_ended_ns=110),
+                    PathEvidence(path=Path(2, 0, 1), failed=False,
+                                 sightings=(sighting(0.0, started_ns, 190, 20_000),)),
+                ]
+            )
+        )  # fmt: skip
+
+    assert found(0.02, 110) == {Link(0, 0, UP)}  # met all of it
+    assert found(0.02, 0) == set()  # less than half
+    assert found(0.06, 0) == {Link(0, 0, UP)}
+
+
+def sighting(
+    lost_frac: float, started_ns: int = 0, ended_ns: int = 0, pkts: float = 5_000
+) -> Sighting:
+    return Sighting(
+        lost_frac=lost_frac, started_ns=started_ns, ended_ns=ended_ns,
+        healthy_pkts=pkts, sensitivity=0.5,
+    )  # fmt: skip
+
+
+def test_a_pass_that_could_hide_the_loss_exonerates_nobody() -> None:
+    """60 of 3,000 packets lost, beside 6 of 300: by chance they are 3."""
+
+    def found(loss: float, pkts: float, passing_loss: float) -> set[Link]:
+        bad, good = sighting(loss, pkts=3_000), sighting(passing_loss, pkts=pkts)
+        return blamed(
+            localize(
+                [
+                    PathEvidence(path=Path(0, 0, 1), failed=True, sightings=(bad,)),
+                    PathEvidence(path=Path(2, 0, 1), failed=False, sightings=(good,)),
+                ]
+            )
+        )
+
+    assert found(0.02, 300, 0.01) == set()
+    assert found(0.10, 3_000, 0.01) == {Link(0, 0, UP)}
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.floats(0.002, 0.3),
+    st.sampled_from([300, 3_000, 30_000]),
+    st.sampled_from([300, 3_000, 30_000]),
+)
+def test_two_paths_over_one_lossy_link_never_accuse_the_healthy_ones(
+    seed: int, loss: float, first_pkts: int, second_pkts: int
+) -> None:
+    """Each of 25 x 400 pairs has a chance of one in 3.5 million, were it normal."""
+    draws = np.random.default_rng(seed)
+    for _ in range(400):
+        items = []
+        for path, pkts in ((Path(0, 0, 1), first_pkts), (Path(2, 0, 1), second_pkts)):
+            lost = draws.binomial(pkts, loss) + draws.normal(0, 0.1 * pkts**0.5)
+            frac = lost / pkts
+            items.append(
+                PathEvidence(path=path, failed=lost > 0.5 * pkts**0.5,
+                             sightings=(sighting(frac, pkts=pkts),))
+            )  # fmt: skip
+        assert blamed(localize(items)) <= {Link(1, 0, DOWN)}
+
+
+def test_two_pairs_of_measurements_confirm_and_one_leaves_it_open() -> None:
+    """Each pair has packets of its own; two failing paths confirm each other."""
+    once = [evidence(Path(0, 0, 1), True, 20), evidence(Path(2, 0, 1), False, 20)]
+    assert blamed(localize(once)) == {Link(0, 0, UP)}
+    (question,) = localize(once, confirmations=2).ambiguous
+    assert set(question.suspects) == {Link(0, 0, UP), Link(1, 0, DOWN)}
+    again = [
+        evidence(Path(0, 0, 1), True, 20, 40), evidence(Path(2, 0, 1), False, 20, 40)
+    ]  # fmt: skip
+    other = [evidence(Path(0, 0, 3), True, 20), evidence(Path(2, 0, 3), False, 20)]
+    for more in (again, [*once, *other]):
+        assert blamed(localize(more, confirmations=2)) == {Link(0, 0, UP)}
 
 
 def test_a_path_whose_links_both_carry_others_is_contradicted() -> None:
     found = localize(
         [
-            PathEvidence(path=Path(0, 0, 1), failed=True),
-            PathEvidence(path=Path(0, 0, 2), failed=False),
-            PathEvidence(path=Path(2, 0, 1), failed=False),
+            evidence(Path(0, 0, 1), True),
+            evidence(Path(0, 0, 2), False),
+            evidence(Path(2, 0, 1), False),
         ]
     )
     assert found == Localization(contradicted=(Path(0, 0, 1),))

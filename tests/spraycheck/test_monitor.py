@@ -21,6 +21,7 @@ UP, DOWN = Direction.UP, Direction.DOWN
 SECOND = 1_000_000_000
 SHARE = 10_000
 GRAPH = LeafSpine(num_leaves=4, num_spines=4)
+AT_ONCE = MonitorConfig(confirmations=1)
 
 
 def report(
@@ -68,7 +69,7 @@ def verdicts(news: News) -> list[Verdict]:
 
 
 def test_a_lossy_uplink_is_blamed_once_with_its_numbers() -> None:
-    monitor = Monitor(graph=GRAPH)
+    monitor = Monitor(graph=GRAPH, config=AT_ONCE)
     bad = Link(0, 2, UP)
     news = feed(monitor, [(2, 1), (0, 3), (0, 1)], [bad])
     assert news == (
@@ -100,8 +101,26 @@ def test_a_lossy_uplink_is_blamed_once_with_its_numbers() -> None:
     assert feed(monitor, [(0, 1), (0, 2), (2, 1)], [bad]) == ()  # seen again
 
 
-def test_a_ring_is_told_with_both_ends_and_settled_by_another_flow() -> None:
+def test_a_link_is_blamed_when_a_second_pair_of_measurements_agrees() -> None:
     monitor = Monitor(graph=GRAPH)
+    bad = [Link(0, 2, UP)]
+    assert feed(monitor, [(2, 1), (0, 1)], bad) == ()
+    (verdict,) = verdicts(feed(monitor, [(2, 1), (0, 1)], bad, at_ns=SECOND))
+    assert verdict.blamed == ("leaf0-spine2:up",)
+
+
+def test_doubt_takes_no_blame_back_and_contradiction_does() -> None:
+    """leaf2 -> leaf1, which exonerated the downlink, is not measured any more."""
+    monitor = Monitor(graph=GRAPH, config=AT_ONCE)
+    bad = [Link(0, 0, UP)]
+    feed(monitor, [(2, 1), (0, 1)], bad)
+    for turn in range(1, 8):
+        assert feed(monitor, [(0, 1)], bad, at_ns=turn * SECOND) == ()
+    assert monitor.on_finished(9 * SECOND) == ()
+
+
+def test_a_ring_is_told_with_both_ends_and_settled_by_another_flow() -> None:
+    monitor = Monitor(graph=GRAPH, config=AT_ONCE)
     bad = Link(1, 2, DOWN)
     ring = [(0, 1), (1, 2), (2, 3), (3, 0)]
     assert feed(monitor, ring, [bad]) == ()
@@ -121,7 +140,7 @@ def test_a_ring_is_told_with_both_ends_and_settled_by_another_flow() -> None:
 
 
 def test_at_the_end_nothing_is_held_back() -> None:
-    monitor = Monitor(graph=GRAPH)
+    monitor = Monitor(graph=GRAPH, config=AT_ONCE)
     feed(monitor, [(0, 1)], [Link(0, 2, UP)])
     (verdict,) = verdicts(monitor.on_finished(1))
     assert verdict.state is State.GROUP_SCOPED
@@ -129,7 +148,7 @@ def test_at_the_end_nothing_is_held_back() -> None:
 
 
 def test_new_evidence_that_contradicts_supersedes_the_verdict() -> None:
-    monitor = Monitor(graph=GRAPH)
+    monitor = Monitor(graph=GRAPH, config=AT_ONCE)
     (first,) = verdicts(feed(monitor, [(2, 1), (0, 1)], [Link(0, 0, UP)]))
     assert first.blamed == ("leaf0-spine0:up",)
     # The downlink fails leaf2's path too, and leaf0 reaches leaf3: it was the downlink.
@@ -141,7 +160,7 @@ def test_new_evidence_that_contradicts_supersedes_the_verdict() -> None:
 
 
 def test_an_incident_is_closed_when_its_paths_pass_and_a_second_one_is_new() -> None:
-    monitor = Monitor(graph=GRAPH)
+    monitor = Monitor(graph=GRAPH, config=AT_ONCE)
     bad = [Link(0, 0, UP)]
     pairs = [(2, 1), (0, 1)]
     feed(monitor, pairs, bad)
@@ -155,7 +174,7 @@ def test_an_incident_is_closed_when_its_paths_pass_and_a_second_one_is_new() -> 
 
 
 def test_a_dead_spine_is_one_verdict() -> None:
-    monitor = Monitor(graph=GRAPH)
+    monitor = Monitor(graph=GRAPH, config=AT_ONCE)
     bad = [Link(leaf, 3, way) for leaf in range(4) for way in (UP, DOWN)]
     pairs = [(s, t) for s in range(4) for t in range(4) if s != t]
     told = verdicts(feed(monitor, pairs, bad))
@@ -163,7 +182,7 @@ def test_a_dead_spine_is_one_verdict() -> None:
 
 
 def test_too_few_packets_blame_and_exonerate_nobody() -> None:
-    monitor = Monitor(graph=GRAPH)
+    monitor = Monitor(graph=GRAPH, config=AT_ONCE)
     news = monitor.on_report(report(0, 1, [Link(0, 0, UP)], is_conclusive=False), 0)
     assert news == ()
     assert monitor.evidence() == ()
@@ -189,7 +208,7 @@ def test_a_silent_leaf_is_missing_once_and_never_blamed() -> None:
 
 
 def test_a_link_without_carrier_leaves_the_routing_and_the_evidence() -> None:
-    monitor = Monitor(graph=GRAPH)
+    monitor = Monitor(graph=GRAPH, config=AT_ONCE)
     feed(monitor, [(2, 1), (0, 1)], [Link(0, 0, UP)])
     down = LeafSpine(num_leaves=4, num_spines=4, disabled=frozenset({Link(0, 0)}))
     (closed,) = monitor.on_routing_changed(down, 1)
@@ -231,7 +250,7 @@ def test_a_permanent_fault_never_accuses_a_healthy_link(
     rounds: list[list[tuple[int, int]]], failed: set[Link], onset: int
 ) -> None:
     """Whatever is measured in which order, and whenever the fault begins."""
-    monitor = Monitor(graph=GRAPH)
+    monitor = Monitor(graph=GRAPH, config=AT_ONCE)
     names = {str(link) for link in failed}
     news: News = ()
     for turn, measured in enumerate(rounds):

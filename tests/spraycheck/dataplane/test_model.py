@@ -117,8 +117,8 @@ def test_a_lossy_link_is_named_from_its_packets(
     bad: Link, flows: list[tuple[int, int]]
 ) -> None:
     """A flow over the link, and one that exonerates the other link of its path."""
-    fabric = Fabric({bad: 0.2})
-    for sequence in range(3):
+    fabric = Fabric({bad: 0.5})
+    for sequence in range(4):
         for source, target in flows:
             fabric.flow(source, target, sequence)
     assert [verdict.blamed for verdict in fabric.verdicts] == [(str(bad),)]
