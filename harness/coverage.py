@@ -71,7 +71,7 @@ _IF_REPLAYED = "as persistent, once a replay meets it; between them it is not se
 _NOT_REPLAYED = "what no replay brings is not seen (SCOUT sec. 11 Replay coverage)"
 _ONE_GROUP = "one group has no other to compare with (SCOUT sec. 6.1.2, 11)"
 _ONE_FLOW = "one step measures one flow of each leaf, which cannot tell up from down"
-_BY_COUNT = "once a measured flow crosses it with enough packets (SprayCheck P_min)"
+_BY_COUNT = "once two measured flows meet it with enough packets (SprayCheck P_min)"
 _ROUTED = "routing leaves it out: k - 1 paths, and nothing is lost"
 _NOT_SPINE = "no leaf-spine link is at fault"
 _QUIET = "every injection but the fault: a detector must not see the injector"
@@ -201,7 +201,8 @@ COVERAGE: tuple[Cell, ...] = (
         "whole process",
         one_shot=(_OUTSIDE, (), _TWO_CHECKS),
         intermittent=(_FOUND, (), _IF_MET),
-        persistent=(_FOUND, ("straggler-cpu-quota",), "by the cgroup's throttled time"),
+        persistent=(_FOUND, ("straggler-cpu-quota", "host-cpu-quota"),
+                    "by the cgroup's throttled time"),
     ),
     *_cells(
         "contention.neighbour",
@@ -236,6 +237,8 @@ COVERAGE: tuple[Cell, ...] = (
         "backward pass",
         one_shot=(_FOUND, ("hang-backward",), ""),
     ),
+    *_cells("hang.pause", "whole host, its observers too",
+            one_shot=(_FOUND, ("host-paused",), "told as a silent host")),
     *_cells("hang.deadlock", "forward pass",
             one_shot=(_FOUND, ("hang-deadlock",), "")),
     *_cells("hang.input", "batches", one_shot=(_FOUND, ("hang-input",), "")),
@@ -266,6 +269,12 @@ COVERAGE: tuple[Cell, ...] = (
     *_cells("crash.exception", "process",
             one_shot=(_FOUND, ("crash-exception",), "")),
     *_cells("crash.signal", "process", one_shot=(_FOUND, ("crash-signal",), "")),
+    *_cells("crash.kill", "whole host, its observers too",
+            one_shot=(_FOUND, ("host-killed",), "told as a silent host")),
+    *_cells("crash.oom", "process", one_shot=(_FOUND, ("host-out-of-memory",), "")),
+    *_cells("network.disconnect", "management network of a host",
+            one_shot=(_CONTROL, ("network-management-off",), "what is not heard is "
+                      "missing; a hang beside it is named by those that are heard")),
     *_cells("crash.signal", "process and observer, as a dead host",
             one_shot=(_FOUND, ("crash-host",), "told as a silent host")),
     *_cells(
@@ -273,15 +282,15 @@ COVERAGE: tuple[Cell, ...] = (
         "directed link",
         one_shot=(_OUTSIDE, (), _ONE_FLOW),
         intermittent=(_FOUND, (), _BY_COUNT),
-        persistent=(_FOUND, ("link-gray-up", "link-gray-down", "link-two-at-once"),
-                    _BY_COUNT),
+        persistent=(_FOUND, ("link-gray-up", "link-gray-down", "link-two-at-once",
+                             "link-among-controls", "link-flap"), _BY_COUNT),
     ),
     *_cells(
         "link.burst",
         "directed link",
         one_shot=(_OUTSIDE, (), _ONE_FLOW),
         intermittent=(_FOUND, (), _BY_COUNT),
-        persistent=(_FOUND, ("link-two-at-once",), _BY_COUNT),
+        persistent=(_FOUND, ("link-burst", "link-two-at-once"), _BY_COUNT),
     ),
     *_cells(
         "link.size",
@@ -305,13 +314,13 @@ COVERAGE: tuple[Cell, ...] = (
         persistent=(_CONTROL, ("control-links-down",), _ROUTED),
     ),
     *_cells("link.flap", "carrier of a link",
-            persistent=(_CONTROL, ("control-links-down",), _ROUTED)),
+            persistent=(_CONTROL, ("control-links-down", "link-flap"), _ROUTED)),
     *_cells(
         "spine.down",
         "switch, noticed by its neighbours",
         one_shot=(_CONTROL, (), _ROUTED),
         intermittent=(_CONTROL, (), _ROUTED),
-        persistent=(_CONTROL, (), _ROUTED),
+        persistent=(_CONTROL, ("spine-down",), _ROUTED),
     ),
     *_cells(
         "spine.down",

@@ -15,7 +15,7 @@ from harness.scenario import Expectation
 from injectors.fault import Parameters, RankParameters
 from vocab.verdict import Kind, State
 
-NOBODY = ("null", "contention.neighbour", "observer.kill")
+NOBODY = ("null", "contention.neighbour", "observer.kill", "network.disconnect")
 """Faults after which nobody may be blamed."""
 
 _MIN_RANKS = 3

@@ -3,6 +3,7 @@
     processes   of a run of this folder that has no living harness
     shared files /dev/shm/faultyard-<run id>-*
     CPU cgroups faultyard-<run id>-*      that a fault of such a run made
+    containers, networks                  with our labels, of such a run
     tickets, drafts, control files      of such runs
 
 Called by every run before it starts and by `faultyard clean`. Results, events and logs
@@ -22,6 +23,7 @@ from injectors.cpu_cgroup import groups_of
 
 SHARED = Path("/dev/shm")
 PREFIX = "faultyard-"
+HOSTS = "-hosts"  # ends the name of the folder of a run's container sockets
 _DRAFT = ".draft-"
 
 
@@ -34,18 +36,24 @@ class Removed:
 
 
 def sweep(
-    root: Path, *, spare: tuple[str, ...] = (), also_live: bool = False
+    root: Path,
+    *,
+    spare: tuple[str, ...] = (),
+    also_live: bool = False,
+    asks_engine: bool = False,
 ) -> list[Removed]:
     """Remove what runs of `root` left behind.
 
     Args:
         spare: ids of runs that are not touched whatever their state.
         also_live: end living runs too.
+        asks_engine: look for containers also where no trace points to any.
     """
     root = root.resolve()
     live = () if also_live else tuple(queue.live_run_ids(root))
     keep = frozenset((*live, *spare))
-    removed = list(_end_processes(root, keep))
+    removed = list(_remove_containers(root, keep, asks_engine=asks_engine))
+    removed += _end_processes(root, keep)
     removed += [
         Removed(what=f"queue ticket {path.name}", run_id=path.name.partition("-")[2])
         for path in queue.drop_dead_tickets(root)
@@ -75,6 +83,29 @@ def tidy(run: RunDirectory) -> list[Removed]:
         _remove(path)
         removed.append(Removed(what=f"control file {path.name}", run_id=run.run_id))
     return removed
+
+
+def _remove_containers(
+    root: Path, keep: frozenset[str], *, asks_engine: bool
+) -> Iterator[Removed]:
+    """By our labels. A daemon that is away keeps nothing else from being removed."""
+    # Asking costs half a second: their sockets tell whether there may be any.
+    traces = [path.name.removeprefix(PREFIX).removesuffix(HOSTS)
+              for path in SHARED.glob(f"{PREFIX}*{HOSTS}")]  # fmt: skip
+    if not asks_engine and not any((root / name).is_dir() for name in traces):
+        return
+    from harness import images
+    from harness.runtime import container_hosts
+
+    try:
+        made = images.client()
+        stale = sorted(container_hosts.left_runs(made, root) - keep)
+    except Exception:
+        return
+    for run_id in stale:
+        problem = container_hosts.remove(made, run_id)
+        if not problem:
+            yield Removed(what="containers and networks", run_id=run_id)
 
 
 def _end_processes(root: Path, keep: frozenset[str]) -> Iterator[Removed]:

@@ -43,6 +43,7 @@ def examine(runs_dir: Path) -> Iterator[Item]:
     yield _signals()
     yield _cores()
     yield _disk(runs_dir)
+    yield docker_item(is_optional=True)
     yield _chromium()
     yield _peer()
 
@@ -123,6 +124,25 @@ def _disk(runs_dir: Path) -> Item:
     found = f"{free / 2**30:.1f} GiB free" if can_write else "not writable"
     fix = f"free some space for {runs_dir}, or choose another folder with --runs-dir"
     return _item("disk for runs", can_write and free >= _MIN_DISK_BYTES, found, fix)
+
+
+def docker_item(context: str | None = None, *, is_optional: bool) -> Item:
+    """The Docker daemon and the image that `runtime: docker` needs."""
+    from harness import images
+    from harness.errors import InfrastructureError
+
+    name = "docker and the trainer image"
+    try:
+        made = images.client(context)
+        version = str(made.version().get("Version", ""))
+        is_there = images.is_there(made)
+    except InfrastructureError as error:
+        fix = ("install faultyard[docker] and a Docker engine (apt-get install "
+               "docker.io), start it, and join the group docker")  # fmt: skip
+        return _item(name, False, str(error), fix, is_optional=is_optional)
+    found = f"engine {version}, image {'there' if is_there else 'missing'}"
+    fix = "faultyard images build (--offline where no image can be pulled)"
+    return _item(name, is_there, found, fix, is_optional=is_optional)
 
 
 def _chromium() -> Item:

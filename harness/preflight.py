@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from harness import queue
-from harness.machine import examine
+from harness.machine import docker_item, examine
 from harness.scenario import Scenario
 from injectors.cpu_cgroup import controller
 from injectors.errors import CannotInject
@@ -86,7 +86,11 @@ def _of_scenario(scenario: Scenario) -> Iterator[PreflightItem]:
             f"about {need / 2**30:.1f} GiB needed, {free / 2**30:.1f} GiB free",
             "use fewer ranks or a smaller model, or end other programs",
         )
-    if any(fault.kind == "straggler.cpu_quota" for fault in scenario.faults):
+    if scenario.runtime == "docker":
+        item = docker_item(scenario.hosts.context, is_optional=False)
+        level = Level.OK if item.is_ok else Level.MISSING
+        yield _item(item.name, level, item.found, item.fix)
+    elif any(fault.kind == "straggler.cpu_quota" for fault in scenario.faults):
         yield _cpu_quota()
 
 

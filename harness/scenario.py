@@ -372,6 +372,9 @@ def _cross_check(scenario: Scenario) -> Iterator[tuple[FieldPath, str, str, str]
         seen.add(fault_id)
         if isinstance(fault, StepParameters):
             yield from _check_window(scenario, fault, here)
+        if FAULTS[fault.kind].needs_containers and scenario.runtime != "docker":
+            yield ((*here, "kind"), "strikes a whole host", repr(fault.kind),
+                   "only with runtime: docker")  # fmt: skip
         if isinstance(fault, RankParameters) and fault.rank > last_rank:
             yield (*here, "rank"), "no such rank", str(fault.rank), f"0..{last_rank}"
     for index, expected in enumerate(scenario.expect):
@@ -395,6 +398,11 @@ def _check_script(
     scenario: Scenario,
 ) -> Iterator[tuple[FieldPath, str, str, str]]:
     """A script has its own model and loop: the fields for ours do nothing to it."""
+    if scenario.runtime == "docker":
+        if scenario.workload.script is not None:
+            yield (("runtime",), "does not run scripts of users", "'docker'", "process")
+        if scenario.fabric != "none":
+            yield ("runtime",), "has no simulated fabric", "'docker'", "process"
     workload = scenario.workload
     has_script = workload.script is not None
     message = f"has no effect {'on' if has_script else 'without'} a script"

@@ -215,11 +215,8 @@ class HostEngine(Protocol):
     def throttled(self, rank: int) -> str:
         """How often and how long the host was held back, as the kernel counts it."""
 
-    def limit_memory(self, rank: int, size_bytes: int) -> None:
-        """Bytes that the host may use, swap included."""
-
-    def memory_used(self, rank: int) -> int:
-        """Bytes that the host uses."""
+    def num_oom_kills(self, rank: int) -> int:
+        """Processes of the host that the kernel ended for want of memory."""
 
     def disconnect(self, rank: int) -> None:
         """Take the host off the management network."""
@@ -249,6 +246,7 @@ class FaultKind:
     make_rank_fault: Callable[[Any, RankContext], RankFault | None]
     make_host_fault: Callable[[Any, HostContext], HostFault | None]
     make_fabric_fault: Callable[[Any], FabricFault] | None = None  # None: not of it
+    needs_containers: bool = False  # of whole hosts: only with `runtime: docker`
 
 
 def no_rank_fault(parameters: Any, context: RankContext) -> None:

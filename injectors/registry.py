@@ -9,6 +9,8 @@ from injectors.crash_exception import (
     RaiseSelfProof,
 )
 from injectors.crash_exit import CrashExit, ExitSelf, ExitSelfProof
+from injectors.crash_kill import CrashKill, KillHost
+from injectors.crash_oom import CrashOom, EatMemory, OomProof
 from injectors.crash_signal import CrashSignal, KillSelf, KillSelfProof
 from injectors.fault import FaultKind, no_host_fault, no_rank_fault
 from injectors.hang_backward import BlockedBackward, HangBackward
@@ -21,6 +23,7 @@ from injectors.hang_mismatched_collective import (
     HangMismatchedCollective,
     MismatchedCollective,
 )
+from injectors.hang_pause import HangPause, PauseHost
 from injectors.hang_skipped_collective import (
     HangSkippedCollective,
     SkippedCollective,
@@ -39,6 +42,7 @@ from injectors.link_loss import (
     LinkSize,
     LossyLink,
 )
+from injectors.network_disconnect import DisconnectHost, NetworkDisconnect
 from injectors.null import Null, NullFault
 from injectors.observer_kill import KillObserver, ObserverKill
 from injectors.sdc_activation import SdcActivation, SdcActivationFault
@@ -48,7 +52,11 @@ from injectors.sdc_parameter import SdcParameter, SdcParameterFault
 from injectors.straggler_checkpoint import SlowSave, StragglerCheckpoint
 from injectors.straggler_collective import SlowCollective, StragglerCollective
 from injectors.straggler_compute import StragglerCompute, StragglerComputeFault
-from injectors.straggler_cpu_quota import CpuQuota, StragglerCpuQuota
+from injectors.straggler_cpu_quota import (
+    StragglerCpuQuota,
+    make_quota_of_host,
+    make_quota_of_rank,
+)
 from injectors.straggler_input import SlowFetch, StragglerInput
 from injectors.straggler_throttle import DutyCycle, StragglerThrottle
 from injectors.traffic import (
@@ -125,8 +133,8 @@ FAULTS: dict[str, FaultKind] = {
     "straggler.cpu_quota": FaultKind(
         parameters=StragglerCpuQuota,
         proves="A cgroup gives one rank less CPU time than it needs.",
-        make_rank_fault=CpuQuota,
-        make_host_fault=no_host_fault,
+        make_rank_fault=make_quota_of_rank,
+        make_host_fault=make_quota_of_host,
     ),
     "contention.neighbour": FaultKind(
         parameters=ContentionNeighbour,
@@ -139,6 +147,34 @@ FAULTS: dict[str, FaultKind] = {
         proves="One rank's process freezes in the middle of a step.",
         make_rank_fault=FreezeSelf,
         make_host_fault=Thaw,
+    ),
+    "hang.pause": FaultKind(
+        parameters=HangPause,
+        proves="A whole host freezes, its observers too.",
+        make_rank_fault=TriggerAtStep,
+        make_host_fault=PauseHost,
+        needs_containers=True,
+    ),
+    "crash.kill": FaultKind(
+        parameters=CrashKill,
+        proves="Everything on a host ends at once.",
+        make_rank_fault=TriggerAtStep,
+        make_host_fault=KillHost,
+        needs_containers=True,
+    ),
+    "crash.oom": FaultKind(
+        parameters=CrashOom,
+        proves="A rank needs more memory than its host has, and the kernel ends it.",
+        make_rank_fault=EatMemory,
+        make_host_fault=OomProof,
+        needs_containers=True,
+    ),
+    "network.disconnect": FaultKind(
+        parameters=NetworkDisconnect,
+        proves="A host is off the management network: nobody may be blamed.",
+        make_rank_fault=TriggerAtStep,
+        make_host_fault=DisconnectHost,
+        needs_containers=True,
     ),
     "hang.deadlock": FaultKind(
         parameters=HangDeadlock,

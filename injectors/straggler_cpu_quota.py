@@ -1,17 +1,22 @@
 """`straggler.cpu_quota`: a cgroup gives one rank less CPU time than it needs.
 
 As a container with too small a limit. To the rank it looks like contention; only the
-cgroup's throttled time tells (FACTS). Needs root and a CPU cgroup, else not injected.
+cgroup's throttled time tells (FACTS). Where hosts are containers the engine limits the
+rank's host, and so all ranks on it; else the rank moves into a cgroup of its own, which
+needs root and a CPU cgroup.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from pydantic import Field
 
 from injectors.cpu_cgroup import CpuCgroup
-from injectors.fault import Healing, RankContext, RankParameters
+from injectors.fault import Healing, HostContext, RankContext, RankParameters
+from injectors.host_fault import OnHost
+from injectors.trigger import TriggerAtStep
 from vocab.events import Change
 from vocab.names import rank_name
 
@@ -57,3 +62,49 @@ class CpuQuota:
         self._group.leave()
         change = Change(what=self._what, before=before, after=self._group.quota())
         return Healing(changes=(change,))
+
+
+class QuotaByEngine:
+    """The harness's part where hosts are containers: the engine sets the limit."""
+
+    label = CpuQuota.label
+    color = CpuQuota.color
+    duration_s = math.inf  # until the window's last step
+
+    def __init__(self, parameters: StragglerCpuQuota, context: HostContext) -> None:
+        self._cpus = parameters.cpu_frac
+        self._host = OnHost(parameters, context)
+
+    def inject(self) -> tuple[Change, ...]:
+        """Limit the host.
+
+        Raises:
+            CannotInject: the engine refuses.
+        """
+        host = self._host
+        before = host.engine.throttled(host.rank)
+        host.engine.limit_cpus(host.rank, self._cpus)
+        return (host.change(before, f"{self._cpus:g} CPUs", "CPU limit"),)
+
+    def heal(self) -> Healing:
+        """Lift the limit; the kernel says how long it held the host back."""
+        host = self._host
+        before = host.engine.throttled(host.rank)
+        host.engine.limit_cpus(host.rank, None)
+        return Healing(changes=(host.change(before, "no limit", "CPU limit"),))
+
+
+def make_quota_of_rank(
+    parameters: StragglerCpuQuota, context: RankContext
+) -> CpuQuota | TriggerAtStep:
+    """A group of the rank's own, or the word to the engine."""
+    if context.is_in_container:
+        return TriggerAtStep(parameters, context)
+    return CpuQuota(parameters, context)
+
+
+def make_quota_of_host(
+    parameters: StragglerCpuQuota, context: HostContext
+) -> QuotaByEngine | None:
+    """The engine's part; none where hosts are no containers."""
+    return None if context.engine is None else QuotaByEngine(parameters, context)

@@ -15,7 +15,7 @@ def clean(
     ] = False,
     runs_dir: RunsDir = DEFAULT_RUNS,
 ) -> int:
-    """Remove what killed runs left: processes, shared and control files, drafts.
+    """Remove what killed runs left: processes, containers, shared files, drafts.
 
     Runs that go on, and the results of all runs, stay. Killed runs get their results:
     an infrastructure error that says what was killed.
@@ -25,7 +25,7 @@ def clean(
     from harness.leftovers import sweep
     from harness.queue import live_run_ids
 
-    removed = sweep(runs_dir, also_live=everything)
+    removed = sweep(runs_dir, also_live=everything, asks_engine=True)
     for item in removed:
         plain(f"removed {item.what} of {item.run_id}")
     closed = close_killed(runs_dir)

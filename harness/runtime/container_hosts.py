@@ -20,6 +20,7 @@ from typing import Any
 
 from harness import images
 from harness.errors import InfrastructureError
+from harness.leftovers import HOSTS
 from harness.processes import MARK, ROOT_MARK
 from harness.runtime.docker_engine import Host
 from harness.runtime.warm import ONE_THREAD
@@ -46,7 +47,7 @@ class Recipe:
     @property
     def sockets(self) -> Path:
         """Folder of the harness's sockets; its path has to be short."""
-        return Path("/dev/shm") / f"faultyard-{self.run_id}-hosts"
+        return Path("/dev/shm") / f"faultyard-{self.run_id}{HOSTS}"
 
     @property
     def labels(self) -> dict[str, str]:
@@ -150,6 +151,8 @@ def _give_folders(recipe: Recipe) -> None:
         if os.geteuid() == 0:
             for path in (folder, *folder.rglob("*")):
                 os.chown(path, user(), user())
+    # It has to pass through the folder itself, whatever the umask was.
+    recipe.run_path.chmod(stat.S_IMODE(recipe.run_path.stat().st_mode) | 0o011)
     recipe.sockets.mkdir(mode=0o755, exist_ok=True)
 
 

@@ -87,7 +87,7 @@ class DockerRuntime:
         self._recipe = recipe
         self._run_path = recipe.run_path
         self._run_id = recipe.run_id
-        self._num_ranks = recipe.num_ranks
+        self._num_ranks = 0
         self._links = links
         self._ranks: dict[int, _Rank] = {}
         self._kept: list[News] = []
@@ -109,11 +109,12 @@ class DockerRuntime:
         """Have every host fork its ranks, once all are warm."""
         if self._is_started or self._is_over:
             raise InfrastructureError("the runtime is already started, stopped or lost")
-        if num_ranks != self._num_ranks:
+        if num_ranks > self._recipe.num_ranks:
             raise InfrastructureError(
-                f"hosts were made for {self._num_ranks} ranks, not {num_ranks}"
+                f"hosts were made for {self._recipe.num_ranks} ranks, not {num_ranks}"
             )
         self._is_started = True
+        self._num_ranks = num_ranks
         self._await_ready()
         first, *others = self._links
         self._send_start(first, is_store_here=True)
@@ -223,7 +224,8 @@ class DockerRuntime:
             "management_host": link.addresses["management"],
             "is_in_container": True,
         }
-        message = {"start": self._num_ranks, "ranks": link.host.ranks, "where": where}
+        ranks = [rank for rank in link.host.ranks if rank < self._num_ranks]
+        message = {"start": self._num_ranks, "ranks": ranks, "where": where}
         try:
             assert link.control is not None
             link.control.send(json.dumps(message).encode())

@@ -6,15 +6,14 @@ runtime) and, through it, by the faults of hosts.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from injectors.errors import CannotInject
 
-_CPU = Path("/sys/fs/cgroup")
 _UNLIMITED = -1
 _PERIOD_US = 40_000  # as short as `straggler.cpu_quota` has it, so that passes meet it
 
@@ -75,23 +74,23 @@ class DockerEngine:
     def throttled(self, rank: int) -> str:
         """From the container's statistics."""
         with _refused():
-            stats = self._of[rank].container.stats(stream=False)
+            container = self._of[rank].container
+            stats = container.client.api.stats(
+                container.id, stream=False, one_shot=True
+            )
         data = stats["cpu_stats"]["throttling_data"]
         spent = data["throttled_time"] / 1e9
         return f"throttled {data['throttled_periods']} times, {spent:.3f} s"
 
-    def limit_memory(self, rank: int, size_bytes: int) -> None:
-        """Set the limit; the kernel ends what does not fit."""
+    def num_oom_kills(self, rank: int) -> int:
+        """From the engine's events of this container."""
+        container = self._of[rank].container
         with _refused():
-            self._of[rank].container.update(
-                mem_limit=size_bytes, memswap_limit=size_bytes
-            )
-
-    def memory_used(self, rank: int) -> int:
-        """From the container's statistics."""
-        with _refused():
-            stats = self._of[rank].container.stats(stream=False)
-            return int(stats["memory_stats"].get("usage", 0))
+            events = container.client.events(
+                since=0, until=int(time.time()) + 1, decode=True,
+                filters={"container": container.id, "event": "oom"},
+            )  # fmt: skip
+            return sum(1 for _ in events)
 
     def disconnect(self, rank: int) -> None:
         """Off the management network."""

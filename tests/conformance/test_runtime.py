@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -18,18 +17,31 @@ from harness.runtime.base import (
     Runtime,
     RuntimeLost,
 )
+from harness.runtime.docker import prepare as prepare_hosts
 from harness.runtime.process import prepare
 from harness.runtime.warm import kept_warm
+from harness.scenario import Hosts
 
 
-@pytest.fixture(params=["noop", "process", "warm"])
+@pytest.fixture(
+    params=[
+        "noop", "process", "warm",
+        pytest.param("docker", marks=pytest.mark.docker),
+    ],
+)  # fmt: skip
 def runtime(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Runtime]:
     made: Runtime | None = NoopRuntime() if request.param == "noop" else None
     standin = "tests.conformance.standin"
     with kept_warm(standin) if request.param == "warm" else nullcontext():
         if made is None:
             (tmp_path / "logs").mkdir()
-            made = prepare(str(tmp_path), "conformance-run", workload=standin)
+            if request.param == "docker":
+                made = prepare_hosts(
+                    str(tmp_path), f"conformance-{tmp_path.name[-30:]}",
+                    workload=standin, num_ranks=3, hosts=Hosts(ranks_per_host=2),
+                )  # fmt: skip
+            else:
+                made = prepare(str(tmp_path), "conformance-run", workload=standin)
         yield made
         made.stop(0.0)
 
@@ -49,7 +61,7 @@ def test_every_rank_starts_once_and_ends_once(runtime: Runtime) -> None:
     news = collect(runtime, 3)
     started = [item.rank for item in news if isinstance(item, RankStarted)]
     ended = [item.rank for item in news if isinstance(item, RankExit)]
-    assert started == [0, 1, 2]
+    assert sorted(started) == [0, 1, 2]
     assert sorted(ended) == [0, 1, 2]
     assert all(item.is_clean for item in news if isinstance(item, RankExit))
     assert not any(isinstance(item, RuntimeLost) for item in news)
@@ -87,7 +99,7 @@ def test_a_rank_that_is_gone_takes_no_signal(runtime: Runtime) -> None:
 
 def test_a_command_runs_beside_a_rank(runtime: Runtime) -> None:
     runtime.start(1)
-    result = runtime.exec(0, [sys.executable, "-c", ""], 20.0)
+    result = runtime.exec(0, ["python3", "-c", ""], 20.0)
     assert result.exit_code == 0
 
 

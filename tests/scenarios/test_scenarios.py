@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,12 @@ from vocab.verdict import Verdict
 pytestmark = pytest.mark.jobs
 
 NAMES = sorted(catalogue())
+
+
+def marked(name: str) -> Any:
+    """The name as a parameter; scenarios in containers need a Docker daemon."""
+    is_docker = load(catalogue()[name]).runtime == "docker"
+    return pytest.param(name, marks=[pytest.mark.docker] if is_docker else [])
 
 
 def without_faults(scenario: Scenario) -> Scenario:
@@ -93,7 +100,7 @@ def skip_without_means(scenario: Scenario) -> None:
             pytest.skip(f"a CPU quota needs the right to write {folder} (root)")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [marked(name) for name in NAMES])
 def test_finding_equals_expectation_and_does_not_rest_on_the_truth(
     name: str, runs_root: Path, tmp_path: Path
 ) -> None:
@@ -111,7 +118,7 @@ def test_finding_equals_expectation_and_does_not_rest_on_the_truth(
         assert fault.healed
 
 
-@pytest.mark.parametrize("name", sorted(TWINS))
+@pytest.mark.parametrize("name", [marked(name) for name in sorted(TWINS)])
 def test_the_clean_twin_blames_nobody(name: str, runs_root: Path) -> None:
     run = run_to_end(TWINS[name], runs_root, f"{name}-twin")
     results = run.results()

@@ -42,6 +42,9 @@ def scenarios(draw: st.DrawFn) -> dict[str, Any]:
     """Valid scenario data, with faults of every kind."""
     steps = draw(st.integers(5, 40))
     kinds = draw(st.lists(st.sampled_from(sorted(FAULTS)), max_size=3))
+    in_containers = any(FAULTS[kind].needs_containers for kind in kinds)
+    if in_containers:  # hosts that are containers have no simulated fabric
+        kinds = [k for k in kinds if k.partition(".")[0] not in FABRIC]
     faults = [{"kind": k, **where(draw, k, i)} for i, k in enumerate(kinds)]
     expect = [
         {"kind": "sdc", "ranks": draw(RANKS),
@@ -64,10 +67,12 @@ def scenarios(draw: st.DrawFn) -> dict[str, Any]:
         {"kind": st.just("simulated")}, optional={"load": st.floats(0.1, 1)}
     )
     crossed = any(kind.partition(".")[0] in FABRIC for kind in kinds)
-    fabric = draw(fabrics) if crossed or draw(st.booleans()) else "none"
+    wants = crossed or (draw(st.booleans()) and not in_containers)
+    fabric = draw(fabrics) if wants else "none"
     return {
         "title": draw(WORDS.filter(str.strip)).strip(),
         "fabric": fabric,
+        "runtime": "docker" if in_containers else "process",
         "seed": draw(st.integers(0, 99)),
         "description": draw(WORDS).strip(), "steps": steps, "scout": scout,
         "workload": {"parallel": {"replicate": 4}, "dropout": draw(st.floats(0, 0.9))},
