@@ -9,12 +9,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import cost, observer, overhead, progress, signature, simulator
+from benchmarks import (
+    cost,
+    fabric_seeds,
+    observer,
+    overhead,
+    progress,
+    signature,
+    simulator,
+)
 from benchmarks import run as run_time
 from benchmarks.claim import Claim
 
 BENCHMARKS: dict[str, Callable[[], Iterator[Claim]]] = {
     "cost": cost.claims,
+    "fabric-seeds": fabric_seeds.claims,
     "observer": observer.claims,
     "overhead": overhead.claims,
     "progress": progress.claims,
