@@ -76,6 +76,7 @@ def report(rows: Sequence[Row]) -> Report:
     at_published = [r for r in rows if r["per_spine"] == P_MIN[r["drop"]]]
     wrong = [mistakes(row, s) for row in at_published]
     num_alarms = sum(mistakes(row, s)[1] for row in rows)
+    at_p_min = sum(alarms for _, alarms in wrong)
     claims = [
         Claim(
             text=f"P_min at {percent(drop)} drop, {spines} spines",
@@ -91,9 +92,10 @@ def report(rows: Sequence[Row]) -> Report:
               paper="yes", ours=f"s = {s:.2f}: {sum(m for m, _ in wrong)} missed, "
               f"{sum(a for _, a in wrong)} false alarms",
               is_reached=not any(m or a for m, a in wrong)),
-        Claim(text="no false positive at any size", paper="none",
-              ours=f"{num_alarms} of {sum(2 * r['seeds'] for r in rows)} flows",
-              is_reached=num_alarms == 0),
+        Claim(text="no false positive from P_min on", paper="none",
+              ours=f"{at_p_min}; with fewer packets than P_min, where nothing is "
+              f"decided, {num_alarms - at_p_min} of all flows",
+              is_reached=at_p_min == 0),
     ]  # fmt: skip
     return Report(
         columns=("spines", "drop", "packets a spine", "seeds", "false negatives",
