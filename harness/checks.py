@@ -325,8 +325,8 @@ def _checks(events: Sequence[Stamped]) -> list[CheckCompleted]:
 
 
 def _found(incident: IncidentResult) -> str:
-    what = f"{incident.kind} {_names(incident.targets)}"
-    return f"{what} found at step {incident.found_step}"
+    whom = _names(incident.targets) if incident.targets else f"({incident.state})"
+    return f"{incident.kind} {whom} found at step {incident.found_step}"
 
 
 def _missing(incident: IncidentResult) -> str:

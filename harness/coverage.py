@@ -69,7 +69,10 @@ _SPREAD = (
 _WRITTEN = "the update writes it into the weights"
 _IF_REPLAYED = "as persistent, once a replay meets it; between them it is not seen"
 _NOT_REPLAYED = "what no replay brings is not seen (SCOUT sec. 11 Replay coverage)"
-_ONE_GROUP = "one group has no other to compare with (SCOUT sec. 6.1.2, 11)"
+_ONE_GROUP = (
+    "one group has no other to compare with: against its own past it is told as slow, "
+    "no rank of it (SCOUT sec. 6.1.2, 11)"
+)
 _ONE_FLOW = "one step measures one flow of each leaf, which cannot tell up from down"
 _BY_COUNT = "once two measured flows meet it with enough packets (SprayCheck P_min)"
 _ROUTED = "routing leaves it out: k - 1 paths, and nothing is lost"
@@ -182,7 +185,7 @@ COVERAGE: tuple[Cell, ...] = (
     *_cells(
         "straggler.collective",
         "inside the only group",
-        one_shot=(_OUTSIDE, (), _ONE_GROUP),
+        one_shot=(_OUTSIDE, (), _TWO_CHECKS),
         intermittent=(_OUTSIDE, (), _ONE_GROUP),
         persistent=(_OUTSIDE, ("straggler-collective-inside",), _ONE_GROUP),
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scout import group_slowdown as group_rule
 from scout.config import ScoutConfig
 from scout.confirm import Confirmed, expression
 from vocab.events import CheckCompleted, SurfaceEvidence
@@ -204,6 +205,54 @@ def straggler(
         ),
         evidence=() if ref is None else (ref,),
         needed=needed,
+        at_ns=at_ns,
+    )
+
+
+def group_slowdown(
+    check: CheckCompleted,
+    found: group_rule.GroupSlow,
+    config: ScoutConfig,
+    number: int,
+    at_ns: int,
+    ref: EvidenceRef | None,
+) -> Verdict:
+    """All members wait longer in their collectives than before; nobody is named."""
+    n = len(check.group_ranks)
+    steps = " and ".join(str(step) for step in found.boundaries)
+    return Verdict(
+        verdict_id=f"straggler-{number}",
+        incident=number,
+        kind=Kind.STRAGGLER,
+        state=State.GROUP_SCOPED,
+        scope=Scope.PROCESS_GROUP,
+        reason_code="group_slowdown",
+        reason=(
+            f"Collectives of the group take longer: even the peer that waits least "
+            f"waits {found.least_s * 1e3:.0f} ms in {config.replay_every} steps, "
+            f"against {found.median_s * 1e3:.1f} ms before and a limit of "
+            f"{found.threshold_s * 1e3:.0f} ms, at steps {steps}. All {n} peers are "
+            "slow alike: nobody can be named."
+        ),
+        action=Action.DIAGNOSE_FABRIC,
+        group=check.group,
+        group_ranks=check.group_ranks,
+        statistic=Statistic(
+            name="least wait",
+            value=found.least_s,
+            threshold=found.threshold_s,
+            expression=group_rule.expression(config),
+            unit="s",
+        ),
+        votes=Votes(k=n, n=n),
+        confirmations=Confirmations(
+            seen=len(found.boundaries), needed=config.confirmations
+        ),
+        step=check.step,
+        surface=group_rule.SURFACE,
+        phase="collective",
+        evidence=() if ref is None else (ref,),
+        needed="another group to compare with, or what the fabric's switches count",
         at_ns=at_ns,
     )
 

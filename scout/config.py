@@ -55,6 +55,11 @@ class ScoutConfig:
     floor_abs_s: float = 0.020
     """A straggler is slower than the median by at least this, seconds (FACTS)."""
 
+    floor_group_s: float = 0.15
+    """A group is slow when each of its members waits longer in collectives than at
+    clean checks by at least this, seconds a step; its own noise is larger than a
+    peer's, for nobody is there to compare it with (testbed)."""
+
     close_after: int = 2
     """Clean measurements of every place of an incident after which it is over; what is
     found later is a new one, what is found before belongs to it (1 or more)."""
@@ -97,7 +102,7 @@ class ScoutConfig:
         for name in ("kappa", "silence_s", "heartbeat_s"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; allowed: above 0")
-        for name in ("floor_rel", "floor_abs_s"):
+        for name in ("floor_rel", "floor_abs_s", "floor_group_s"):
             _at_least(name, getattr(self, name), 0)
         _known("recipes", self.recipes, RECIPES)
         _known("silence_by_phase_s", tuple(self.silence_by_phase_s), PHASES)

@@ -2,6 +2,7 @@
 
     CheckCompleted ─► exact(values)  ─► who disagrees where ─► Ledger ─► Verdict(sdc)
                   ├─► judge(timings) ─► Confirmer           ─► Ledger ─► Verdict(slow)
+                  ├─► waits in collectives ─► GroupSlowdown ─► Ledger ─► Verdict(group)
                   └─► problem, missing                      ─► Ledger ─► incomplete_data
 
 Pure. Every peer runs the same decider on the same evidence; re-analysis runs it again
@@ -13,11 +14,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from scout import check_verdict
+from scout import check_verdict, group_slowdown
 from scout.clock import charged
 from scout.config import ScoutConfig
 from scout.confirm import Confirmer, Slow, expression, judge
 from scout.consensus import Status, exact
+from scout.group_slowdown import GroupSlowdown
 from scout.incident import Ledger
 from vocab.events import (
     CheckCompleted,
@@ -37,12 +39,14 @@ class CheckDecider:
     config: ScoutConfig
     holds_layer: bool = False  # the last check saw a raw outlier: look there again
     _confirmer: Confirmer = field(init=False)
+    _group: GroupSlowdown = field(init=False)
     _sdc: Ledger = field(init=False)
     _straggler: Ledger = field(init=False)
     _incomplete: Ledger = field(default_factory=Ledger)
 
     def __post_init__(self) -> None:
         self._confirmer = Confirmer(config=self.config)
+        self._group = GroupSlowdown(config=self.config)
         self._sdc = Ledger(close_after=self.config.close_after)
         self._straggler = Ledger(close_after=self.config.close_after)
 
@@ -142,6 +146,7 @@ class CheckDecider:
         self, check: CheckCompleted, at_ns: int, ref: EvidenceRef | None
     ) -> list[Decision]:
         timings = {_timed_place(timing): timing for timing in check.timings}
+        waits = timings.pop(group_slowdown.SURFACE, None)
         slow: list[Slow] = []
         for place, timing in timings.items():
             slow += _slow_in(place, timing, self.config)
@@ -170,7 +175,39 @@ class CheckDecider:
             )  # fmt: skip
             fresh.verdict_id = verdict.verdict_id
             decisions.append(verdict)
+        if waits is not None:
+            decisions += self._on_waits(check, waits, bool(slow), at_ns, ref)
         return decisions
+
+    def _on_waits(
+        self,
+        check: CheckCompleted,
+        waits: TimingEvidence,
+        is_explained: bool,
+        at_ns: int,
+        ref: EvidenceRef | None,
+    ) -> list[Decision]:
+        found = self._group.on_check(
+            check.step, charged_s(waits), is_explained=is_explained
+        )
+        place = {group_slowdown.SURFACE}
+        if found is None:
+            if is_explained or not self._group.is_clean():
+                return []
+            everyone = frozenset(range(len(check.group_ranks)))
+            return [
+                IncidentClosed(verdict_id=over.verdict_id, step=check.step,
+                               why="measured within the limit again")
+                for over in self._straggler.on_clean(everyone, place)
+            ]  # fmt: skip
+        fresh = self._straggler.on_found(frozenset(), place)
+        if fresh is None:
+            return []
+        verdict = check_verdict.group_slowdown(
+            check, found, self.config, fresh.number, at_ns, ref
+        )
+        fresh.verdict_id = verdict.verdict_id
+        return [verdict]
 
 
 def evaluated(check: CheckCompleted, config: ScoutConfig) -> CheckCompleted:
@@ -206,6 +243,8 @@ def _evaluated_surface(surface: SurfaceEvidence) -> SurfaceEvidence:
 
 def _evaluated_timing(timing: TimingEvidence, config: ScoutConfig) -> TimingEvidence:
     values = charged_s(timing)
+    if timing.surface == group_slowdown.SURFACE:
+        return _evaluated_waits(timing, values, config)
     judged = judge(timing.surface, values, config)
     slow = {item.peer for item in judged.slow}
     bitmap = "".join(
@@ -223,6 +262,24 @@ def _evaluated_timing(timing: TimingEvidence, config: ScoutConfig) -> TimingEvid
         expression=expression(config), unit="s",
     )  # fmt: skip
     return replace(timing, status=status.value, bitmap=bitmap, statistic=statistic)
+
+
+def _evaluated_waits(
+    timing: TimingEvidence, values: tuple[float | None, ...], config: ScoutConfig
+) -> TimingEvidence:
+    """Waits mark nobody: whoever comes early waits long."""
+    is_whole = None not in values
+    least = min((value for value in values if value is not None), default=None)
+    statistic = Statistic(
+        name="least wait", value=least, threshold=None,
+        expression=group_slowdown.expression(config), unit="s",
+    )  # fmt: skip
+    return replace(
+        timing,
+        status=(Status.AGREE if is_whole else Status.INCOMPLETE).value,
+        bitmap="".join("?" if value is None else "0" for value in values),
+        statistic=statistic,
+    )
 
 
 def _slow_in(place: str, timing: TimingEvidence, config: ScoutConfig) -> list[Slow]:

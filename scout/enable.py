@@ -25,6 +25,7 @@ from torch.optim import Optimizer
 from scout.boundaries import Boundaries
 from scout.c3 import Exchange
 from scout.check import Checker
+from scout.collective_time import CollectiveTime
 from scout.config import ScoutConfig
 from scout.decide import CheckDecider
 from scout.discover import Anatomy, examine
@@ -138,7 +139,8 @@ class _Session:
         self._tape = recording_tape()
         if self._tape is not None and anatomy.device.type == "cpu":
             # On an accelerator a blocked thread waits for its own device, too.
-            self._phases.loop_time = self._tape.waits = LoopTime(self._times)
+            self._phases.loop_time = LoopTime(self._times)
+            self._tape.waits = CollectiveTime(self._times, self._phases.loop_time)
         self._hooks: list[Any] = []
         self._step = 0  # completed optimizer steps
         self._is_closed = False

@@ -7,8 +7,8 @@ A rank that comes late to a collective slows all members alike, and only this te
 it was. Work is not compared (ranks may have more of it by design), nor is waiting for
 a CPU that others use: what is left is a rank that sleeps, is stopped or is throttled.
 Made by `enable` where the loop shows its batches and every collective is seen; told of
-waits by `recording`. It never guesses: after an asynchronous collective, whose wait it
-cannot see, it gives nothing until the next check.
+waits by `collective_time`. It never guesses: after an asynchronous collective, whose
+wait it cannot see, it gives nothing until the next check.
 """
 
 from __future__ import annotations

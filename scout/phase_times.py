@@ -2,7 +2,8 @@
 
 Both have explicit entry and exit boundaries; their stragglers need no replay. Each
 rank sums what it spent inside since the last check, and the check compares sums by
-C3 like any other timing. Waiting for peers is no part. Used by `phases` (adds) and
+C3 like any other timing. Waiting for peers is no part of them; it is summed by itself,
+for `group_slowdown`. Used by `phases` (adds) and
 `check` (takes); a sum keeps the one slow fetch in twenty that a sample would miss.
 """
 
@@ -10,13 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from scout import group_slowdown
 from scout.clock import Timing
 from scout.evidence import Surface
 
 DATA_FETCH = Surface(name="data.fetch", recipe="data", layer=None)
 CHECKPOINT_SAVE = Surface(name="checkpoint.save", recipe="checkpoint", layer=None)
 LOOP_BLOCKED = Surface(name="loop.blocked", recipe="loop", layer=None)
-PHASE_SURFACES = (DATA_FETCH, CHECKPOINT_SAVE, LOOP_BLOCKED)
+COLLECTIVE_INSIDE = Surface(
+    name=group_slowdown.SURFACE, recipe="collective", layer=None
+)
+PHASE_SURFACES = (DATA_FETCH, CHECKPOINT_SAVE, LOOP_BLOCKED, COLLECTIVE_INSIDE)
 
 
 class PhaseTimes:

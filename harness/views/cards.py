@@ -170,6 +170,8 @@ def _headline(v: Verdict) -> str:
         return f"{wording.names(v.blamed)} {_CULPRIT[v.kind]}"
     if v.state is State.HEALTHY:
         return "Nobody is blamed: healthy"
+    if v.reason_code == "group_slowdown":
+        return f"{v.group} is slow as a whole; nobody can be named"
     if v.state is State.GROUP_SCOPED:
         return f"{_SUSPICION[v.kind]} within {v.group}; nobody can be named"
     if v.state is State.INCOMPLETE_DATA:

@@ -20,7 +20,7 @@ Begun = tuple[ProgressRing, int]
 
 
 class Waits(Protocol):
-    """Who wants to know when this process waits for peers: `scout.loop_time`."""
+    """Who wants to know when this process waits for peers: `scout.collective_time`."""
 
     def hold(self) -> None:
         """It begins to wait."""
