@@ -44,7 +44,7 @@ Tell = Callable[[str], None]
 
 
 def client(context: str | None = None) -> docker.DockerClient:
-    """A client of the daemon of a Docker context; None: the current one.
+    """A client of the daemon of a Docker context, to be closed; None: the current one.
 
     Raises:
         InfrastructureError: no SDK, no such context, no daemon or no right to it.
@@ -68,7 +68,11 @@ def client(context: str | None = None) -> docker.DockerClient:
                     "`docker context ls` shows"
                 )
             made = docker.DockerClient(base_url=found.Host, timeout=60)
-        made.ping()
+        try:
+            made.ping()
+        except BaseException:
+            made.close()
+            raise
     except (errors.DockerException, OSError) as error:
         where = (
             "the Docker daemon" if context is None else f"Docker context {context!r}"

@@ -12,12 +12,14 @@ of ended runs are the user's and stay; runs of another folder are not ours to ju
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness import processes, queue
+from harness.errors import InfrastructureError
 from harness.store import RunDirectory, Store, is_run_id
 from injectors.cpu_cgroup import groups_of
 
@@ -99,13 +101,12 @@ def _remove_containers(
 
     try:
         made = images.client()
-        stale = sorted(container_hosts.left_runs(made, root) - keep)
-    except Exception:
+    except InfrastructureError:
         return
-    for run_id in stale:
-        problem = container_hosts.remove(made, run_id)
-        if not problem:
-            yield Removed(what="containers and networks", run_id=run_id)
+    with contextlib.closing(made):
+        for run_id in sorted(container_hosts.left_runs(made, root) - keep):
+            if not container_hosts.remove(made, run_id):
+                yield Removed(what="containers and networks", run_id=run_id)
 
 
 def _end_processes(root: Path, keep: frozenset[str]) -> Iterator[Removed]:

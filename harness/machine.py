@@ -6,6 +6,7 @@ versions come from package metadata, the loopback from a socket. Changes nothing
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -133,9 +134,9 @@ def docker_item(context: str | None = None, *, is_optional: bool) -> Item:
 
     name = "docker and the trainer image"
     try:
-        made = images.client(context)
-        version = str(made.version().get("Version", ""))
-        is_there = images.is_there(made)
+        with contextlib.closing(images.client(context)) as made:
+            version = str(made.version().get("Version", ""))
+            is_there = images.is_there(made)
     except InfrastructureError as error:
         fix = ("install faultyard[docker] and a Docker engine (apt-get install "
                "docker.io), start it, and join the group docker")  # fmt: skip

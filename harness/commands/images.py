@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import Annotated
 
@@ -39,6 +40,7 @@ def build(
     def tell(text: str) -> None:
         console.print(f"{time.monotonic() - began_s:7.1f} s  {text}", soft_wrap=True)
 
-    name = make(client(context), offline=offline, tell=tell)
+    with contextlib.closing(client(context)) as made:
+        name = make(made, offline=offline, tell=tell)
     tell(f"{name} is ready")
     return 0

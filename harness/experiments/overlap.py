@@ -105,7 +105,7 @@ def report(rows: Sequence[Row]) -> Report:
     axes.set_ylabel("true negative rate")
     axes.set_title("A healthy, asymmetric network beside a competing flow", loc="left",
                    fontsize=11)  # fmt: skip
-    axes.legend(frameon=False, loc="lower right")
+    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     quiet(axes)
     return Report(
         columns=("mode", "overlap", "s", "flows without alarm", "largest deficit"),

@@ -63,6 +63,7 @@ def prepare(
     """
     made = images.client(hosts.context)
     if not images.is_there(made):
+        made.close()
         raise InfrastructureError(
             f"image {images.tag()} is not there; make it with `faultyard images build`"
         )
@@ -75,6 +76,7 @@ def prepare(
     except BaseException:
         remove(made, run_id)
         recipe.forget()
+        made.close()
         raise
     return DockerRuntime(made, recipe, links)
 
@@ -195,6 +197,7 @@ class DockerRuntime:
                 os.close(target.pidfd)
                 target.pidfd = -1
         self._recipe.forget()
+        self._client.close()
         return (*news, *self._give_up(self._living()))
 
     # --- talking ------------------------------------------------------------------
