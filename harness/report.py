@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from harness.reports import html, junit
+from harness.reports import fabric_csv, html, junit
 from harness.store import RunDirectory
 from harness.views.run import RunView, build
 from harness.views.source import RunLog
@@ -37,6 +37,9 @@ FORMATS: dict[str, Format] = {
     "json": Format(suffix="json", media_type="application/json", make=as_json),
     "junit": Format(
         suffix="junit.xml", media_type="application/xml", make=junit.render
+    ),
+    "fabric-csv": Format(
+        suffix="fabric.csv", media_type="text/csv", make=fabric_csv.render
     ),
 }
 

@@ -42,7 +42,7 @@ from vocab.names import Link
 MIN_SWITCH_LINKS = 3
 LOSS_RUN_PKTS = 2.0  # B
 _Z = 5.0  # one in 3.5 million comparisons of two equal losses
-_SAME_TIME = 0.9  # share of the time of both
+_SAME_TIME = 0.75  # share of the time of both
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,7 +251,7 @@ def _met(passed: Sighting, seen: Sighting, bad: PathEvidence) -> float:
         passed.started_ns, seen.started_ns
     )
     if both_ns >= _SAME_TIME * either_ns:
-        return 1.0
+        return both_ns / either_ns if either_ns else 1.0
     last_ns = max(item.started_ns for item in bad.sightings)
     from_ns = max(passed.started_ns, bad.first_ended_ns)
     length_ns = passed.ended_ns - passed.started_ns

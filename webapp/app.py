@@ -20,6 +20,7 @@ from webapp.routes import (
     details,
     experiments,
     exports,
+    fabric,
     launching,
     parts,
     runs,
@@ -52,7 +53,7 @@ def create_app(settings: Settings, launcher: Launcher | None = None) -> FastAPI:
     app.state.views = RunViews(Store(settings.runs_root))
     app.state.launcher = launcher or HarnessLauncher(settings.runs_root)
     for module in (assets, scenarios, launching, coverage, stream, parts, details,
-                   experiments, exports, waiting, runs):  # fmt: skip
+                   experiments, exports, fabric, waiting, runs):  # fmt: skip
         app.include_router(module.router)
     errors.install(app)
     app.add_middleware(Gate, max_body_bytes=settings.max_body_bytes)

@@ -14,7 +14,7 @@ from harness.commands.options import DEFAULT_RUNS, RunId, RunsDir
 def report(
     run: RunId,
     format: Annotated[
-        str, typer.Option("--format", "-f", help="html, json or junit.")
+        str, typer.Option("--format", "-f", help="html, json, junit or fabric-csv.")
     ] = "html",
     out: Annotated[
         Path | None,

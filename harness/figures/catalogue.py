@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from harness.figures import evidence, progress, timeline, timing
+from harness.figures import evidence, leafspine_map, progress, spines, timeline, timing
 from harness.figures.style import Figure
 from harness.palette import Theme
 from harness.views.run import RunView
@@ -35,6 +35,16 @@ FIGURES: dict[str, FigureKind] = {
         title="Timed intervals of every rank against the median",
         draw=timing.figure,
         is_per_group=True,
+    ),
+    "spines": FigureKind(
+        title="Packets of every path beside its threshold",
+        draw=lambda view, theme, group: spines.figure(view, theme),
+        is_per_group=False,
+    ),
+    "leafspine_map": FigureKind(
+        title="Links of the leaf-spine by what is known of them",
+        draw=lambda view, theme, group: leafspine_map.figure(view, theme),
+        is_per_group=False,
     ),
     "progress": FigureKind(
         title="Steps of every rank over time",

@@ -115,6 +115,8 @@ def _grid(figure: Figure, frame: Frame) -> list[str]:
     layout = figure["layout"]
     parts: list[str] = []
     axis = layout.get("xaxis", {})
+    if axis.get("visible") is False:
+        return parts  # a map, not a chart
     if "tickvals" in axis:
         ticks = list(zip(axis["tickvals"], axis["ticktext"], strict=True))
     else:

@@ -172,6 +172,8 @@ def _headline(v: Verdict) -> str:
         return "Nobody is blamed: healthy"
     if v.reason_code == "group_slowdown":
         return f"{v.group} is slow as a whole; nobody can be named"
+    if v.state is State.GROUP_SCOPED and v.suspects:
+        return f"{' or '.join(v.suspects)} {_CULPRIT[v.kind]}; nothing tells which"
     if v.state is State.GROUP_SCOPED:
         return f"{_SUSPICION[v.kind]} within {v.group}; nobody can be named"
     if v.state is State.INCOMPLETE_DATA:

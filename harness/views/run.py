@@ -14,6 +14,7 @@ from harness.store import RUN
 from harness.views import wording
 from harness.views.cards import VerdictCard, cards
 from harness.views.evidence import EvidenceGrid, evidence
+from harness.views.fabric import FabricView, fabric
 from harness.views.liveness import Liveness, liveness
 from harness.views.nobody import nobody_card
 from harness.views.progress import (
@@ -107,6 +108,8 @@ class RunView:
     num_events: int
     cursor: str
     kind: str  # run, or analysis of evidence that was brought along
+    has_fabric: bool  # asked for by the scenario
+    fabric: FabricView | None  # None: none, or it has not started
     format: int = 1
 
 
@@ -142,6 +145,8 @@ def build(facts: RunFacts) -> RunView:
         num_events=len(facts.events),
         cursor=facts.cursor,
         kind=facts.meta.kind if facts.meta else RUN,
+        has_fabric=facts.scenario is not None and facts.scenario.fabric != "none",
+        fabric=fabric(facts),
     )
 
 

@@ -143,9 +143,11 @@ def test_a_killed_run_ends_its_stream(client: TestClient, root: Path) -> None:
 
 
 def test_every_topic_has_its_part_of_the_page() -> None:
-    template = (
-        Path(__file__).parents[2] / "webapp" / "templates" / "run.html"
-    ).read_text("utf-8")
+    folder = Path(__file__).parents[2] / "webapp" / "templates"
+    template = "".join(
+        (folder / name).read_text("utf-8")
+        for name in ("run.html", "_fabric_panel.html")
+    )
     assert topics([]) == ["tail", "status"]
     for name in {topic for row in TOPICS.values() for topic in row}:
         assert name in ALL_TOPICS

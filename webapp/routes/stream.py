@@ -23,6 +23,7 @@ from starlette.responses import Response, StreamingResponse
 
 from harness.events import Batch, EventReader, decode_cursor
 from vocab import events as ev
+from vocab import fabric_events as fab
 from vocab.events import Stamped, encode
 from webapp.runviews import RunViews
 from webapp.state import SettingsOf, StoppingOf, ViewsOf
@@ -50,9 +51,13 @@ TOPICS: dict[type[ev.Event], tuple[str, ...]] = {
     ev.FaultInjected: ("truth", "timeline", "evidence", "progress"),
     ev.FaultHealed: ("truth", "timeline", "evidence", "progress"),
     ev.PhaseChanged: ("timeline",),
+    fab.FabricReady: ("fabric",),
+    fab.FlowCounted: ("fabric",),
+    fab.PathsCompared: ("fabric",),
+    fab.RoutingChanged: ("fabric",),
 }
 ALL_TOPICS = ("verdict", "truth", "notices", "timeline", "evidence", "progress",
-              "observers", "rings", *ALWAYS)  # fmt: skip
+              "observers", "rings", "fabric", *ALWAYS)  # fmt: skip
 
 
 @router.get("/runs/{run_id}/events", response_class=StreamingResponse)

@@ -191,19 +191,21 @@ function keepForms() {
   });
 }
 
+// Before the page is ready: htmx asks for the first figures at that moment.
+document.addEventListener("htmx:configRequest", (event) => {
+  const chart = event.target;
+  if (!chart.classList?.contains("chart")) return;
+  event.detail.parameters.theme = theme();
+  for (const name of isGrid(chart) ? ["ranks", "checks", "per_host"] : []) {
+    const value = state().get(name);
+    if (value) event.detail.parameters[name] = value;
+  }
+});
+
 document.addEventListener("DOMContentLoaded", () => {
   showZoom();
   openComparison();
   const body = document.body;
-  body.addEventListener("htmx:configRequest", (event) => {
-    const chart = event.target;
-    if (!chart.classList.contains("chart")) return;
-    event.detail.parameters.theme = theme();
-    for (const name of isGrid(chart) ? ["ranks", "checks", "per_host"] : []) {
-      const value = state().get(name);
-      if (value) event.detail.parameters[name] = value;
-    }
-  });
   body.addEventListener("htmx:afterOnLoad", (event) => {
     if (event.target.classList.contains("chart") && event.detail.xhr.status === 200) draw(event.target, event.detail.xhr.responseText);
   });
