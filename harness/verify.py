@@ -16,6 +16,8 @@ from harness.errors import ScenarioError
 from harness.store import RunDirectory
 from vocab.codec import to_json
 from vocab.events import Stamped, UnreadableLine
+from vocab.fabric_events import FabricReady
+from vocab.names import leaf_name
 from vocab.verdict import Verdict
 
 ABSENT = "absent"
@@ -112,6 +114,7 @@ def _missing(run: RunDirectory) -> Iterator[str]:
     for rank in range(meta.num_ranks if meta else 0):
         if not (run.events / f"rank{rank}.jsonl").is_file():
             yield f"rank{rank}.jsonl: no such file"
+    yield from _missing_of_fabric(run, events)
     seqs: dict[str, set[int]] = {}
     for stamped in events:
         if isinstance(stamped.event, UnreadableLine):
@@ -124,6 +127,17 @@ def _missing(run: RunDirectory) -> Iterator[str]:
         if lost:  # a writer counts without gaps
             yield f"{source}.jsonl: {len(lost)} events are gone, the first is {lost[0]}"
     yield from _lost_references(run, events)
+
+
+def _missing_of_fabric(run: RunDirectory, events: list[Stamped]) -> Iterator[str]:
+    for stamped in events:
+        if isinstance(stamped.event, FabricReady):
+            for leaf in range(stamped.event.num_leaves):
+                if not (run.events / f"{leaf_name(leaf)}.jsonl").is_file():
+                    yield f"{leaf_name(leaf)}.jsonl: no such file"
+            return
+    if any(item.source.startswith("leaf") for item in events):
+        yield "fabric.jsonl: no FabricReady, which says what the leaves compare with"
 
 
 def _lost_references(run: RunDirectory, events: list[Stamped]) -> Iterator[str]:
