@@ -68,6 +68,16 @@ class Row:
     wall_s: float | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Total:
+    """All runs of one outcome together; None: without results."""
+
+    outcome: str | None
+    num_runs: int
+    num_verdicts: int
+    wall_s: float
+
+
 class Index:
     """The index of one runs folder."""
 
@@ -109,6 +119,25 @@ class Index:
         query = query.order_by(_RUNS.c.run_id.desc()).limit(limit).offset(offset)
         with self._healed() as connection:
             return [_to_row(found) for found in connection.execute(query).mappings()]
+
+    def totals(self) -> list[Total]:
+        """What the folder's runs come to, by outcome."""
+        query = (
+            sa.select(
+                _RUNS.c.outcome,
+                sa.func.count(),
+                sa.func.coalesce(sa.func.sum(_RUNS.c.num_verdicts), 0),
+                sa.func.coalesce(sa.func.sum(_RUNS.c.wall_s), 0.0),
+            )
+            .where(_RUNS.c.runs_root == str(self._root))
+            .group_by(_RUNS.c.outcome)
+        )
+        with self._healed() as connection:
+            return [
+                Total(outcome=outcome, num_runs=int(number),
+                      num_verdicts=int(verdicts), wall_s=float(wall))
+                for outcome, number, verdicts, wall in connection.execute(query)
+            ]  # fmt: skip
 
     def sync(self) -> None:
         """Take in what changed in the folder since; cheap where nothing did."""

@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from harness.store import Store
 from webapp import errors
 from webapp.launcher import HarnessLauncher, Launcher
+from webapp.login import Doorkeeper
 from webapp.routes import (
     assets,
     coverage,
@@ -22,6 +23,8 @@ from webapp.routes import (
     exports,
     fabric,
     launching,
+    login,
+    metrics,
     parts,
     runs,
     scenarios,
@@ -53,8 +56,14 @@ def create_app(settings: Settings, launcher: Launcher | None = None) -> FastAPI:
     app.state.views = RunViews(Store(settings.runs_root))
     app.state.launcher = launcher or HarnessLauncher(settings.runs_root)
     for module in (assets, scenarios, launching, coverage, stream, parts, details,
-                   experiments, exports, fabric, waiting, runs):  # fmt: skip
+                   experiments, exports, fabric, waiting, login, metrics,
+                   runs):  # fmt: skip
         app.include_router(module.router)
     errors.install(app)
-    app.add_middleware(Gate, max_body_bytes=settings.max_body_bytes)
+    app.state.doorkeeper = Doorkeeper(settings.token) if settings.token else None
+    app.add_middleware(
+        Gate, max_body_bytes=settings.max_body_bytes,
+        doorkeeper=app.state.doorkeeper,
+        allowed_hosts=(settings.host, *settings.allowed_hosts),
+    )  # fmt: skip
     return app

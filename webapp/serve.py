@@ -16,6 +16,7 @@ import uvicorn
 from harness.errors import InfrastructureError
 from webapp.app import create_app
 from webapp.settings import Settings
+from webapp.webhook import Hook, Webhook
 
 # For requests that are being answered; event streams end when they see `stopping`.
 SHUTDOWN_GRACE_S = 5
@@ -34,11 +35,14 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
+def serve(
+    settings: Settings, on_ready: Callable[[str], None], hook: Hook | None = None
+) -> None:
     """Serve until interrupted.
 
     Args:
         on_ready: called with the address once connections are accepted.
+        hook: where verdicts are told; None: nowhere.
 
     Raises:
         InfrastructureError: the port is taken or may not be used.
@@ -51,8 +55,15 @@ def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
         access_log=False,
         timeout_graceful_shutdown=SHUTDOWN_GRACE_S,
     )
+    webhook = None if hook is None else Webhook(settings.runs_root, hook)
+    if webhook is not None:
+        webhook.start()
     on_ready(address(settings))
-    _Server(config, app.state.stopping).run(sockets=[listener])
+    try:
+        _Server(config, app.state.stopping).run(sockets=[listener])
+    finally:
+        if webhook is not None:
+            webhook.stop()
 
 
 def address(settings: Settings) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.scenario import SCENARIOS
+from webapp.login import MIN_LENGTH
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
@@ -23,7 +24,13 @@ class Settings:
     """Folder of run directories; made when the first run is launched."""
 
     host: str = "127.0.0.1"
-    """Address to listen on; loopback only."""
+    """Address to listen on; beyond loopback only with a token."""
+
+    token: str = ""
+    """What others must know, 16 characters or more; "" only on loopback."""
+
+    allowed_hosts: tuple[str, ...] = ()
+    """Names by which browsers of other machines may call this server."""
 
     port: int = 8321
     """TCP port to listen on, 1 to 65535."""
@@ -37,12 +44,22 @@ class Settings:
     stream_poll_s: float = 0.25
     """Seconds between two looks at the event files: at most four redraws a second."""
 
+    @property
+    def asks_for_token(self) -> bool:
+        """Whether every request has to show the token."""
+        return bool(self.token)
+
     def __post_init__(self) -> None:
-        if not is_loopback(self.host):
+        if self.token and len(self.token) < MIN_LENGTH:
+            raise ValueError(
+                f"the token has {len(self.token)} characters; allowed: {MIN_LENGTH} or "
+                "more"
+            )
+        if not is_loopback(self.host) and not self.token:
             raise NotLoopback(
-                f"host {self.host!r} is reachable from other machines and the "
-                f"dashboard has no login; allowed: {', '.join(LOOPBACK_NAMES)} "
-                "(use an SSH tunnel to reach it from elsewhere)"
+                f"host {self.host!r} is reachable from other machines and there is no "
+                f"token; allowed: {', '.join(LOOPBACK_NAMES)}, or --token-file FILE "
+                "(or an SSH tunnel to reach it from elsewhere)"
             )
         if not 1 <= self.port <= 65_535:
             raise ValueError(f"port is {self.port}; allowed: 1 to 65535")
