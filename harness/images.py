@@ -14,14 +14,15 @@ import hashlib
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.errors import InfrastructureError
 
@@ -47,38 +48,79 @@ def client(context: str | None = None) -> docker.DockerClient:
     """A client of the daemon of a Docker context, to be closed; None: the current one.
 
     Raises:
-        InfrastructureError: no SDK, no such context, no daemon or no right to it.
+        InfrastructureError: no SDK, no such context, no daemon or no right to it, or it
+            is the daemon of another machine.
     """
     try:
         import docker
         from docker import errors
-        from docker.context import ContextAPI
     except ImportError:
         raise InfrastructureError(
             "the Docker SDK is not installed; install faultyard[docker]"
         ) from None
+    where = "the Docker daemon" if context is None else f"Docker context {context!r}"
     try:
-        if context is None:
+        if context is None and "DOCKER_HOST" in os.environ:
+            _knock(os.environ["DOCKER_HOST"])
             made = docker.from_env(timeout=60)
         else:
-            found = ContextAPI.get_context(context)
-            if found is None:
-                raise InfrastructureError(
-                    f"no Docker context {context!r}; allowed: one that "
-                    "`docker context ls` shows"
-                )
-            made = docker.DockerClient(base_url=found.Host, timeout=60)
+            endpoint = _endpoint(context)
+            _knock(endpoint)
+            made = docker.DockerClient(base_url=endpoint, timeout=60)
         try:
-            made.ping()
+            check_is_here(made.info(), where)
         except BaseException:
             made.close()
             raise
     except (errors.DockerException, OSError) as error:
-        where = (
-            "the Docker daemon" if context is None else f"Docker context {context!r}"
-        )
         raise InfrastructureError(f"{where} cannot be reached: {error}") from None
     return made
+
+
+def _endpoint(context: str | None) -> str:
+    from docker.context import ContextAPI
+
+    found = ContextAPI.get_context(context)
+    if found is None:
+        raise InfrastructureError(
+            f"no Docker context {context!r}; allowed: one that "
+            "`docker context ls` shows"
+        )
+    return str(found.Host)
+
+
+def _knock(endpoint: str) -> None:
+    """Raise OSError where nobody listens; the SDK would leak the socket."""
+    path = re.sub(r"^(http\+)?unix:/*", "/", endpoint)
+    if path == endpoint:
+        return
+    with socket.socket(socket.AF_UNIX) as made:
+        try:
+            made.connect(path)
+        except OSError as error:
+            raise OSError(f"{error.strerror} ({endpoint})") from None
+
+
+def check_is_here(info: Mapping[str, Any], where: str) -> None:
+    """Refuse a daemon of another machine or of a virtual one.
+
+    Its containers could not reach our socket, and their process ids would be those of
+    strangers here.
+
+    Args:
+        info: what the daemon says about its machine (`docker info`).
+
+    Raises:
+        InfrastructureError: names that machine.
+    """
+    ours = os.uname()
+    if (info.get("Name"), info.get("KernelVersion")) != (ours.nodename, ours.release):
+        raise InfrastructureError(
+            f"{where} is of another machine, {info.get('Name')!r} (kernel "
+            f"{info.get('KernelVersion')}); allowed: a daemon of this one, "
+            f"{ours.nodename!r} (kernel {ours.release}), as ranks are watched and "
+            "signalled through its kernel"
+        )
 
 
 def tag() -> str:

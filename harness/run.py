@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import queue
+from harness.errors import InfrastructureError
 from harness.runtime.process import WORKLOAD, ProcessRuntime, prepare
 from vocab.events import PhaseChanged, ProcessStarted, RunEnded, RunStarted
 from vocab.journal import EventWriter
@@ -195,7 +196,8 @@ class Attempt:
     def note_failure(self, error: Exception) -> None:
         """Keep what broke for the results; the traceback is in logs/harness.log."""
         traceback.print_exc()
-        self._failure = f"{type(error).__name__}: {error}"
+        is_plain = isinstance(error, InfrastructureError)
+        self._failure = str(error) if is_plain else f"{type(error).__name__}: {error}"
 
     def heal(self) -> None:
         """End every fault that acts from outside the ranks."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import time
 from contextlib import closing
 from pathlib import Path
@@ -104,17 +105,31 @@ def test_a_daemon_that_does_not_answer_ends_the_run(tmp_path: Path) -> None:
     assert runtime.poll(0.0) == ()
 
 
-# The SDK leaves the socket of a refused connection to the garbage collector.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_missing_daemon_or_context_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     with pytest.raises(
-        InfrastructureError, match="the Docker daemon cannot be reached"
+        InfrastructureError,
+        match=r"the Docker daemon cannot be reached: No such file or directory "
+        r"\(unix:///nowhere/docker.sock\)",
     ):
         images.client()
     with pytest.raises(InfrastructureError, match="no Docker context 'far'"):
         images.client("far")
     gc.collect()
+
+
+def test_the_daemon_of_another_machine_is_refused_by_name() -> None:
+    here = os.uname()
+    info = {"Name": here.nodename, "KernelVersion": here.release}
+    images.check_is_here(info, "the Docker daemon")
+    with pytest.raises(
+        InfrastructureError,
+        match=r"Docker context 'far' is of another machine, 'gpu7' .*; allowed: a "
+        "daemon of this one",
+    ):
+        images.check_is_here({**info, "Name": "gpu7"}, "Docker context 'far'")
+    with pytest.raises(InfrastructureError, match="is of another machine"):
+        images.check_is_here({**info, "KernelVersion": "1.0-vm"}, "the Docker daemon")
 
 
 def test_the_image_is_named_after_its_recipe(

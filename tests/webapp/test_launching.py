@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from starlette.testclient import TestClient
 
@@ -31,6 +33,18 @@ def test_an_imported_file_is_opened_and_an_exported_one_is_the_same(
     )
     assert answer.text == CLEAN
     assert answer.headers["content-disposition"].endswith('filename="mine.yaml"')
+
+
+def test_the_runtime_is_chosen_at_the_top_of_the_form_not_among_defaults(
+    client: TestClient,
+) -> None:
+    form = client.get("/launch?scenario=clean").text
+    selector = re.search(r'<select id="f-runtime".*?</select>', form, re.DOTALL)
+    assert selector is not None
+    assert re.findall(r"<option[^>]*>(\w+)", selector[0]) == [
+        "default", "process", "docker",
+    ]  # fmt: skip
+    assert 0 < selector.start() < form.index('<details class="defaults">')
 
 
 def test_a_flawed_import_shows_its_flaws(client: TestClient) -> None:
