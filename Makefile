@@ -18,8 +18,16 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 demo: setup
 	$(BIN)/faultyard demo $(ARGS)
 
+# First what measures no time, on both cores; then jobs, browser and containers, alone.
+ALONE := jobs or browser or docker
+
 test: setup
+ifeq ($(strip $(ARGS)),)
+	$(BIN)/python -m pytest -q -n 2 -m "not ($(ALONE))"
+	$(BIN)/python -m pytest -q -m "$(ALONE)"
+else
 	$(BIN)/python -m pytest $(ARGS)
+endif
 
 check: setup
 	$(BIN)/ruff format --check .
