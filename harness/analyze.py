@@ -108,7 +108,7 @@ def _from_progress(
     events: list[Stamped], config: ScoutConfig, scenario: Scenario
 ) -> list[Verdict]:
     mesh = mesh_of(scenario)
-    told: set[tuple[str, int]] = set()
+    deaf: dict[tuple[str, int], list[set[str]]] = {}  # who had not heard what was told
     found = []
     for stamped in events:
         event = stamped.event
@@ -124,11 +124,20 @@ def _from_progress(
                 group=group,
                 at_ns=stamped.t_ns,
                 evidence=(_ref(stamped),),
-                supersedes=first if incident in told else None,
+                supersedes=first if _knew(stamped.source, deaf.get(incident)) else None,
             )
         )
-        told.add(incident)
+        missing = {f"observer{rank}" for rank in event.missing}
+        deaf.setdefault(incident, []).append(missing)
     return found
+
+
+def _knew(observer: str, deaf: list[set[str]] | None) -> bool:
+    """Whether an observer knew of an earlier verdict on the incident it numbers so.
+
+    Observers that do not hear each other number their incidents each on its own.
+    """
+    return any(observer not in unheard for unheard in deaf or ())
 
 
 def _ref(stamped: Stamped) -> EvidenceRef:
