@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from harness.reports import fabric_csv, html, junit
+from harness.reports import fabric_csv, fabric_svg, html, junit
 from harness.store import RunDirectory
 from harness.views.run import RunView, build
 from harness.views.source import RunLog
@@ -40,6 +40,9 @@ FORMATS: dict[str, Format] = {
     ),
     "fabric-csv": Format(
         suffix="fabric.csv", media_type="text/csv", make=fabric_csv.render
+    ),
+    "fabric-svg": Format(
+        suffix="fabric.svg", media_type="image/svg+xml", make=fabric_svg.render
     ),
 }
 

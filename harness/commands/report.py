@@ -14,7 +14,7 @@ from harness.commands.options import DEFAULT_RUNS, RunId, RunsDir
 def report(
     run: RunId,
     format: Annotated[
-        str, typer.Option("--format", "-f", help="html, json, junit or fabric-csv.")
+        str, typer.Option("--format", "-f", help="html, json, junit, fabric-csv, -svg.")
     ] = "html",
     out: Annotated[
         Path | None,

@@ -96,7 +96,7 @@ def _points(row: PathRow) -> list[tuple[str, float, str, str, str]]:
             f"{cell.count} packets, z = {cell.z_text}<br>λ = {row.expected:.1f}, "
             f"λ − s√λ = {row.threshold:.1f}"
         )
-        label = f"{cell.spine} " if cell.state == FAILING else ""
+        label = f"{cell.spine}\u00a0\u00a0\u00a0" if cell.state == FAILING else ""
         found.append((_name(row), place, hover, cell.state, label))
     return found
 

@@ -192,4 +192,4 @@ def test_junit_is_utf8_with_a_declaration(tmp_path: Path) -> None:
 def test_an_unknown_format_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="'pdf'; allowed: html, json, junit, "):
         render(rb.clean_run(tmp_path), "pdf")
-    assert set(FORMATS) == {"html", "fabric-csv", "json", "junit"}
+    assert set(FORMATS) == {"html", "json", "junit", "fabric-csv", "fabric-svg"}
