@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import typer.core
 
+from harness.commands.detector import detector
 from harness.commands.fabric_seeds import fabric_seeds
 from harness.commands.options import DEFAULT_RUNS, AsJson
 from harness.commands.reanalyze import reanalyze
@@ -48,6 +49,7 @@ def make_analyze() -> typer.Typer:
     app.command("flight-recorder")(flight_recorder)
     app.command("timings")(timings)
     app.command("fabric")(fabric_seeds)
+    app.command("detector")(detector)
     app.command(RUN)(reanalyze)
     return app
 
