@@ -156,7 +156,11 @@ def build(made: docker.DockerClient, *, offline: bool, tell: Tell) -> str:
         with tempfile.TemporaryDirectory(prefix="faultyard-image-") as folder:
             context = Path(folder)
             _wheelhouse(context, tell)
-            _build(made, context, name, base, tell)
+            try:
+                _build(made, context, name, base, tell)
+            except InfrastructureError as error:
+                more = "" if offline else "; where nothing can be pulled: --offline"
+                raise InfrastructureError(f"{error}{more}") from None
     _warm(made, name, tell)
     return name
 
