@@ -3,6 +3,7 @@
 Run by `registry`. Two gloo ranks train the same deep model three times in turns: plain,
 plain again (A/A: what is only noise here) and with `enable_resiliency` at its defaults,
 a check every I = 20 steps, V = 3 value variants of one of N layers. Observers are on.
+A second job of the same model is watched by lm-resiliency, where it is installed.
 
     V variants replay one of N layers each I steps  =>  V / (I N) of the training time
 
@@ -24,7 +25,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from benchmarks import watchers
 from benchmarks.claim import Claim, compared
+from benchmarks.watchers import Attach
 
 NUM_RANKS = 2
 GOAL_BETWEEN = 1.01
@@ -58,51 +61,129 @@ class Measured:
     every: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a watched job costs, in seconds of a step and as ratios."""
+
+    plain_s: float  # a step without any diagnosis
+    a_a: float  # ratio of that to itself
+    spread: tuple[float, float]  # between which half of the A/A ratios lie
+    between: float  # ratio of a watched step that is no check
+    check_s: float  # what a check adds
+    num_quiet: int
+    num_checks: int
+
+
 def claims(size: Size | None = None) -> Iterator[Claim]:
     """The claims of issue 4 on cost."""
     size = size or Size()
-    found = _measure(size)
-    plain = statistics.median(found.plain_s)
-    quiet = [i for i, check in enumerate(found.is_check) if not check]
-    a_a = statistics.median(found.again_s[i] / found.plain_s[i] for i in quiet)
-    between = statistics.median(found.watched_s[i] / found.plain_s[i] for i in quiet)
-    step = f"of a {plain * 1e3:.0f} ms step on {NUM_RANKS} ranks"
-    spread = _interval([found.again_s[i] / found.plain_s[i] for i in quiet])
-    yield compared(
-        name=f"training time between checks, {step}",
-        value=plain * between, unit="s", baseline=plain,
-        note=f"baseline: without SCOUT; median of {len(quiet)} paired steps; A/A ratio "
-        f"{a_a:.4f}, of which half lie in {spread[0]:.4f} to {spread[1]:.4f}",
-        at_most=GOAL_BETWEEN,
-    )  # fmt: skip
-    yield compared(
-        name=f"training time without SCOUT against itself (A/A), {step}",
-        value=plain * a_a, unit="s", baseline=plain,
-        note="baseline: the same; what differs from 1 is noise of this machine",
-    )  # fmt: skip
-    checks = [i for i, check in enumerate(found.is_check) if check]
-    extra = statistics.median(found.watched_s[i] - found.plain_s[i] for i in checks)
-    share = extra / (found.every * plain)
-    formula = found.num_variants / (found.every * size.num_layers)
-    yield compared(
-        name=f"amortised share of checks: V = {found.num_variants}, I = {found.every}, "
-        f"N = {size.num_layers}",
-        value=share, unit="of training time", baseline=formula,
-        note=f"baseline: V / (I N); a check adds {extra * 1e3:.0f} ms, median of "
-        f"{len(checks)}",
-        at_most=GOAL_OF_FORMULA,
-    )  # fmt: skip
+    found = _measure(size, watchers.scout)
+    summary = _summary(found)
+    yield from _of_time(found, summary, size)
     yield compared(
         name="bytes that one rank hands to collectives in a check",
         value=float(statistics.median(found.check_bytes)), unit="B", baseline=None,
         note="gathers of evidence and the broadcast of the replayed input",
     )  # fmt: skip
-    grown = found.resident_after_bytes - found.resident_before_bytes
+    grown = _grown(found)
     yield compared(
         name="resident memory that the watched model, its optimizer and SCOUT add",
         value=float(grown), unit="B", baseline=float(found.resident_before_bytes),
         note="baseline: the process with two unwatched copies of the model",
     )  # fmt: skip
+    yield from _beside_the_peer(size, summary, grown)
+
+
+def _of_time(found: Measured, summary: Summary, size: Size) -> Iterator[Claim]:
+    plain = summary.plain_s
+    step = f"of a {plain * 1e3:.0f} ms step on {NUM_RANKS} ranks"
+    yield compared(
+        name=f"training time between checks, {step}",
+        value=plain * summary.between, unit="s", baseline=plain,
+        note=f"baseline: without SCOUT; median of {summary.num_quiet} paired steps; "
+        f"{_noise(summary)}",
+        at_most=GOAL_BETWEEN,
+    )  # fmt: skip
+    yield compared(
+        name=f"training time without SCOUT against itself (A/A), {step}",
+        value=plain * summary.a_a, unit="s", baseline=plain,
+        note="baseline: the same; what differs from 1 is noise of this machine",
+    )  # fmt: skip
+    yield compared(
+        name=f"amortised share of checks: V = {found.num_variants}, I = {found.every}, "
+        f"N = {size.num_layers}",
+        value=summary.check_s / (found.every * plain), unit="of training time",
+        baseline=found.num_variants / (found.every * size.num_layers),
+        note=f"baseline: V / (I N); a check adds {summary.check_s * 1e3:.0f} ms, "
+        f"median of {summary.num_checks}",
+        at_most=GOAL_OF_FORMULA,
+    )  # fmt: skip
+
+
+def _beside_the_peer(size: Size, ours: Summary, grown: int) -> Iterator[Claim]:
+    """The same model under lm-resiliency; a job of its own, for it patches torch."""
+    missing = watchers.peer_missing()
+    theirs, found = None, None
+    if missing is None:
+        try:
+            found = _measure(size, watchers.peer)
+            theirs = _summary(found)
+        except RuntimeError as error:
+            missing = f"not measured: {error}"
+    yield compared(
+        name="time that a check adds to a step, against lm-resiliency",
+        value=ours.check_s / ours.plain_s, unit="steps",
+        baseline=_above_0(theirs.check_s / theirs.plain_s if theirs else None),
+        note=missing or f"baseline: {watchers.PEER} at its defaults on gloo, V and I "
+        "alike",
+    )  # fmt: skip
+    yield compared(
+        name="ratio of a step between checks, against lm-resiliency",
+        value=ours.between, unit="of a plain step",
+        baseline=theirs.between if theirs else None,
+        note=missing or f"baseline: {watchers.PEER}; {_noise(ours)}; its job's "
+        f"{_noise(theirs)}",
+    )  # fmt: skip
+    theirs_grown = _grown(found) if found else None
+    yield compared(
+        name="resident memory that the watched model adds, against lm-resiliency",
+        value=float(grown), unit="B", baseline=_above_0(theirs_grown),
+        note=missing or f"baseline: {watchers.PEER}; of the training process alone, "
+        "ours with numba, both without their observers",
+    )  # fmt: skip
+
+
+def _grown(found: Measured) -> int:
+    return found.resident_after_bytes - found.resident_before_bytes
+
+
+def _above_0(value: float | None) -> float | None:
+    """A baseline that noise made 0 or less compares with nothing."""
+    return None if value is None or value <= 0 else float(value)
+
+
+def _noise(summary: Summary | None) -> str:
+    if summary is None:
+        return "A/A not measured"
+    low, high = summary.spread
+    return f"A/A ratio {summary.a_a:.4f}, of which half lie in {low:.4f} to {high:.4f}"
+
+
+def _summary(found: Measured) -> Summary:
+    quiet = [i for i, check in enumerate(found.is_check) if not check]
+    checks = [i for i, check in enumerate(found.is_check) if check]
+    again = [found.again_s[i] / found.plain_s[i] for i in quiet]
+    return Summary(
+        plain_s=statistics.median(found.plain_s),
+        a_a=statistics.median(again),
+        spread=_interval(again),
+        between=statistics.median(found.watched_s[i] / found.plain_s[i] for i in quiet),
+        check_s=statistics.median(
+            found.watched_s[i] - found.plain_s[i] for i in checks
+        ),
+        num_quiet=len(quiet),
+        num_checks=len(checks),
+    )
 
 
 def _interval(ratios: list[float]) -> tuple[float, float]:
@@ -112,7 +193,7 @@ def _interval(ratios: list[float]) -> tuple[float, float]:
     return low, high
 
 
-def _measure(size: Size) -> Measured:
+def _measure(size: Size, attach: Attach) -> Measured:
     context = get_context("fork")
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     import torch.distributed  # noqa: F401 - once here instead of in every rank
@@ -120,7 +201,7 @@ def _measure(size: Size) -> Measured:
     with tempfile.TemporaryDirectory() as folder:
         ours, theirs = context.Pipe(duplex=False)
         ranks = [
-            context.Process(target=_rank, args=(rank, folder, size, theirs))
+            context.Process(target=_rank, args=(rank, folder, size, theirs, attach))
             for rank in range(NUM_RANKS)
         ]
         for process in ranks:
@@ -142,12 +223,9 @@ def _measure(size: Size) -> Measured:
     return result
 
 
-def _rank(rank: int, folder: str, size: Size, pipe: Connection) -> None:
+def _rank(rank: int, folder: str, size: Size, pipe: Connection, attach: Attach) -> None:
     import torch
     import torch.distributed as dist
-
-    from scout import ScoutConfig
-    from scout.enable import enable_resiliency
 
     torch.set_num_threads(1)
     dist.init_process_group(
@@ -161,9 +239,8 @@ def _rank(rank: int, folder: str, size: Size, pipe: Connection) -> None:
         step()
     found.resident_before_bytes = _resident_bytes()
     watched, model, optimizer = _make_step(size)
-    config = ScoutConfig()
-    found.num_variants, found.every = len(config.variants), config.replay_every
-    handle = enable_resiliency(model, optimizer, config)
+    diagnosis = attach(model, optimizer)
+    found.num_variants, found.every = diagnosis.num_variants, diagnosis.every
     for _ in range(found.every):  # the first check makes what later ones use again
         watched()
     with _counted() as sent:
@@ -179,9 +256,9 @@ def _rank(rank: int, folder: str, size: Size, pipe: Connection) -> None:
                     if found.is_check[-1]:
                         found.check_bytes.append(sent[0] - before)
     found.resident_after_bytes = _resident_bytes()
-    if handle.disabled is not None:
-        raise RuntimeError(f"cost: SCOUT switched itself off: {handle.disabled}")
-    handle.close()
+    if (trouble := diagnosis.trouble()) is not None:
+        raise RuntimeError(f"cost: the diagnosis did not work: {trouble}")
+    diagnosis.close()
     dist.barrier()
     if rank == 0:
         pipe.send(found)
