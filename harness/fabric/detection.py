@@ -27,7 +27,7 @@ from spraycheck.report import (
     PathsReported,
 )
 from vocab.event_base import Event
-from vocab.events import Stamped
+from vocab.events import Problem, Stamped
 from vocab.fabric_events import (
     ExchangeEnded,
     ExchangeWaited,
@@ -69,7 +69,19 @@ class Detection:
     _measured: dict[int, set[int]] = field(default_factory=dict)  # leaf -> QPs counted
 
     def on_event(self, stamped: Stamped) -> tuple[Output, ...]:
-        """Take in an event that stands in a file; returns what follows from it."""
+        """Take in an event that stands in a file; returns what follows from it.
+
+        What cannot be (a leaf, link or flow that is none) is said by name, as an event
+        of the monitor, and blames nobody.
+        """
+        try:
+            return self._take(stamped)
+        except ValueError as error:  # of names, wire, reports, counts, graph alike
+            what = type(stamped.event).__name__
+            message = f"{what} {stamped.seq} of {stamped.source}: {error}"
+            return (_problem(message),)
+
+    def _take(self, stamped: Stamped) -> tuple[Output, ...]:
         event, now_ns = stamped.event, stamped.t_ns
         match event:
             case FabricReady():
@@ -211,6 +223,12 @@ class Detection:
             source=EvidenceRef(source=stamped.source, seq=stamped.seq),
         )
         return tuple(Output(source=MONITOR, event=item) for item in news)
+
+
+def _problem(message: str) -> Output:
+    return Output(
+        source=MONITOR, event=Problem(component="spraycheck", message=message)
+    )
 
 
 def _graph(ready: FabricReady, disabled: tuple[str, ...]) -> LeafSpine:
