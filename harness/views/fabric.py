@@ -114,12 +114,11 @@ def fabric(facts: RunFacts) -> FabricView | None:
     )
     if ready is None:
         return None
+    graph = _graph(ready, ready.disabled)
+    if graph is None:
+        return None
     seen = _newest(facts, ready)
-    graph = LeafSpine(
-        num_leaves=ready.num_leaves,
-        num_spines=ready.num_spines,
-        disabled=frozenset(parse_link(name) for name in seen.disabled),
-    )
+    graph = _graph(ready, seen.disabled) or graph
     states = _path_states(seen.compared.values(), graph)
     standing = _standing(facts)
     links = _links(graph, states, standing)
@@ -141,19 +140,38 @@ def fabric(facts: RunFacts) -> FabricView | None:
     )
 
 
+def _graph(ready: FabricReady, disabled: Sequence[str]) -> LeafSpine | None:
+    """None where a damaged event names what cannot be; the monitor says so."""
+    try:
+        return LeafSpine(
+            num_leaves=ready.num_leaves,
+            num_spines=ready.num_spines,
+            disabled=frozenset(parse_link(name) for name in disabled),
+        )
+    except ValueError:
+        return None
+
+
 def _newest(facts: RunFacts, ready: FabricReady) -> _Seen:
     seen = _Seen(disabled=ready.disabled)
+    leaves = range(ready.num_leaves)
     for timed in facts.events:
         match timed.event:
-            case FlowAnnounced() as event:
+            case FlowAnnounced(source_leaf=source, target_leaf=target) as event if (
+                source in leaves and target in leaves
+            ):
                 seen.pairs[event.dest_qp] = event
-            case FlowCounted() as event if event.dest_qp in seen.pairs:
+            case FlowCounted(dest_qp=qp, counts=counts) as event if (
+                qp in seen.pairs and len(counts) == ready.num_spines
+            ):
                 announced = seen.pairs[event.dest_qp]
                 pair = (announced.source_leaf, announced.target_leaf)
                 seen.counted[pair] = event
-            case PathsCompared() as event:
+            case PathsCompared(source_leaf=source, target_leaf=target) as event if (
+                source in leaves and target in leaves
+            ):
                 seen.compared[event.source_leaf, event.target_leaf] = event
-            case RoutingChanged(disabled=disabled):
+            case RoutingChanged(disabled=disabled) if _graph(ready, disabled):
                 seen.disabled = disabled
             case ExchangeEnded() as event:
                 seen.ended.append(event)

@@ -22,6 +22,7 @@ from harness.views.source import RunLog
 from tests import run_builder as rb
 from tests.harness.fabric.played_run import GRAY, UP, played
 from tests.harness.fabric.small import JOB_BYTES
+from vocab.fabric_events import FlowCounted, RoutingChanged
 from webapp.app import create_app
 from webapp.settings import Settings
 
@@ -134,6 +135,19 @@ def test_a_run_without_a_fabric_has_none_anywhere(tmp_path: Path) -> None:
     assert (view.has_fabric, view.fabric) == (False, None)
     assert "loses packets" not in render(run, "html").decode()
     assert render(run, "fabric-csv").count(b"\r\n") == 1
+
+
+def test_damaged_events_are_passed_over(tmp_path: Path) -> None:
+    with played(tmp_path, GRAY) as (run, fabric):
+        good = view_of(run)
+        for source, event in (
+            ("fabric", RoutingChanged(step=7, disabled=("leaf9-spine1",))),
+            ("fabric", RoutingChanged(step=7, disabled=("x",))),
+            ("leaf1", FlowCounted(step=7, dest_qp=257, counts=(1,), is_over=False)),
+        ):
+            fabric.journal.write(source, event)
+        view = view_of(run)
+    assert (view.rows, view.links, view.num_paths) == (good.rows, good.links, 48)
 
 
 @pytest.mark.parametrize("name", ["spines", "leafspine_map"])
