@@ -219,19 +219,17 @@ def level(question: Question) -> HangFinding:
 
 
 def _others_finished(question: Question) -> HangFinding | None:
-    """Ranks without data where all others have finished: they keep nobody waiting."""
-    if not question.missing or not question.standings:
+    """Where all that are heard have finished, nobody waits: for no one without data."""
+    if not question.standings:
         return None
     if not all(item.is_finished for item in question.standings):
         return None
+    unheard = f"nothing is heard from {name_ranks(question.missing)}; all others have "
     return _nobody(
         question,
         state=State.HEALTHY,
         code="others_finished",
-        reason=(
-            f"nothing is heard from {name_ranks(question.missing)}; all others have "
-            "finished"
-        ),
+        reason=f"{unheard if question.missing else 'all ranks have '}finished",
         action=Action.CONTINUE,
         k=len(question.standings),
     )

@@ -305,6 +305,17 @@ def test_a_rank_that_is_silent_when_all_others_have_finished_hinders_nobody() ->
     assert said(found) == (State.HEALTHY, "others_finished", (), ())
 
 
+def test_ranks_that_have_all_finished_are_no_stalled_group() -> None:
+    # An observer that follows a stall to its end asks when the job is over.
+    done = [
+        snapshot(rank, boundaries(6, len(STEP) - 1), state="finished")
+        for rank in range(4)
+    ]
+    found = classify_group(done)
+    assert said(found) == (State.HEALTHY, "others_finished", (), ())
+    assert found.reason == "all ranks have finished"
+
+
 def test_ranks_and_group_that_do_not_fit_are_an_error() -> None:
     with pytest.raises(ValueError, match=r"cover ranks \[0\]; allowed: \[0, 1\]"):
         classify(
