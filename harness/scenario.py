@@ -38,6 +38,7 @@ from injectors.fault import (
     StepParameters,
 )
 from injectors.registry import FAULTS
+from injectors.straggler_cpu_quota import StragglerCpuQuota
 from scout.config import ScoutConfig
 from vocab.verdict import Heading, Kind, Scope, State
 
@@ -375,6 +376,8 @@ def _cross_check(scenario: Scenario) -> Iterator[tuple[FieldPath, str, str, str]
         if FAULTS[fault.kind].needs_containers and scenario.runtime != "docker":
             yield ((*here, "kind"), "strikes a whole host", repr(fault.kind),
                    "only with runtime: docker")  # fmt: skip
+        if isinstance(fault, StragglerCpuQuota) and scenario.runtime == "docker":
+            yield from _check_shared_host(scenario, fault.rank)
         if isinstance(fault, RankParameters) and fault.rank > last_rank:
             yield (*here, "rank"), "no such rank", str(fault.rank), f"0..{last_rank}"
     for index, expected in enumerate(scenario.expect):
@@ -392,6 +395,20 @@ def _cross_check(scenario: Scenario) -> Iterator[tuple[FieldPath, str, str, str]
             message = f"must fit state {expected.state.value}"
             ranks = str(list(expected.ranks))
             yield (*here, "ranks"), message, ranks, "somebody exactly if attributed"
+
+
+def _check_shared_host(
+    scenario: Scenario, rank: int
+) -> Iterator[tuple[FieldPath, str, str, str]]:
+    """An engine limits the CPUs of a whole host: all ranks on it are slow."""
+    size = scenario.hosts.ranks_per_host
+    first = rank - rank % size
+    on_host = set(range(first, min(first + size, scenario.num_ranks)))
+    for index, expected in enumerate(scenario.expect):
+        if rank in expected.ranks and not on_host <= set(expected.ranks):
+            yield (("expect", index, "ranks"), "not all ranks of the limited host",
+                   str(list(expected.ranks)),
+                   f"{sorted(on_host)}, or hosts.ranks_per_host: 1")  # fmt: skip
 
 
 def _check_script(

@@ -155,6 +155,12 @@ def test_the_image_is_named_after_its_recipe(
          "runtime: has no simulated fabric"),
         ({"runtime": "docker", "hosts": {"memory_mib": 1}}, "hosts.memory_mib: "),
         ({"runtime": "podman"}, "runtime: "),
+        ({"runtime": "docker", "faults": [
+            {"kind": "straggler.cpu_quota", "rank": 3, "at_step": 3}],
+          "expect": [{"kind": "straggler", "ranks": [3], "from_step": 3,
+                      "by_step": 9}]},
+         "expect.0.ranks: not all ranks of the limited host; got [3]; allowed: "
+         "[2, 3], or hosts.ranks_per_host: 1"),
     ],
 )  # fmt: skip
 def test_what_containers_cannot_do_is_refused(more: dict[str, Any], told: str) -> None:
