@@ -26,6 +26,7 @@ from webapp.routes import (
     login,
     metrics,
     parts,
+    qualifications,
     runs,
     scenarios,
     stream,
@@ -57,7 +58,7 @@ def create_app(settings: Settings, launcher: Launcher | None = None) -> FastAPI:
     app.state.launcher = launcher or HarnessLauncher(settings.runs_root)
     for module in (assets, scenarios, launching, coverage, stream, parts, details,
                    experiments, exports, fabric, waiting, login, metrics,
-                   runs):  # fmt: skip
+                   qualifications, runs):  # fmt: skip
         app.include_router(module.router)
     errors.install(app)
     app.state.doorkeeper = Doorkeeper(settings.token) if settings.token else None
