@@ -25,6 +25,8 @@ from harness.store import RunDirectory, Store
 
 URL_VARIABLE = "FAULTYARD_INDEX_URL"
 FILE = "index.sqlite"
+UNFINISHED = "unfinished"
+"""In place of an outcome: without results, going on or killed."""
 
 _METADATA = sa.MetaData()
 _RUNS = sa.Table(
@@ -110,15 +112,48 @@ class Index:
         scenario: str | None = None,
         outcome: str | None = None,
     ) -> list[Row]:
-        """Runs of the folder, newest first."""
-        query = sa.select(_RUNS).where(_RUNS.c.runs_root == str(self._root))
-        if scenario is not None:
-            query = query.where(_RUNS.c.scenario_name == scenario)
-        if outcome is not None:
-            query = query.where(_RUNS.c.outcome == outcome)
+        """Runs of the folder, newest first.
+
+        Args:
+            outcome: only these; `UNFINISHED`: only those without results.
+        """
+        query = self._where(sa.select(_RUNS), scenario, outcome)
         query = query.order_by(_RUNS.c.run_id.desc()).limit(limit).offset(offset)
         with self._healed() as connection:
             return [_to_row(found) for found in connection.execute(query).mappings()]
+
+    def counts(
+        self, *, scenario: str | None = None, outcome: str | None = None
+    ) -> tuple[dict[str, int], dict[str, int]]:
+        """(runs by outcome, runs by scenario): each as the other filter leaves them."""
+        outcomes = self._where(
+            sa.select(_RUNS.c.outcome, sa.func.count()).group_by(_RUNS.c.outcome),
+            scenario, None,
+        )  # fmt: skip
+        scenarios = self._where(
+            sa.select(_RUNS.c.scenario_name, sa.func.count())
+            .group_by(_RUNS.c.scenario_name)
+            .order_by(_RUNS.c.scenario_name),
+            None, outcome,
+        )  # fmt: skip
+        with self._healed() as connection:
+            first = [(name or UNFINISHED, int(number))
+                     for name, number in connection.execute(outcomes)]  # fmt: skip
+            second = [(str(name), int(number))
+                      for name, number in connection.execute(scenarios)]  # fmt: skip
+        return dict(first), dict(second)
+
+    def _where(
+        self, query: sa.Select[Any], scenario: str | None, outcome: str | None
+    ) -> sa.Select[Any]:
+        query = query.where(_RUNS.c.runs_root == str(self._root))
+        if scenario is not None:
+            query = query.where(_RUNS.c.scenario_name == scenario)
+        if outcome == UNFINISHED:
+            query = query.where(_RUNS.c.outcome.is_(None))
+        elif outcome is not None:
+            query = query.where(_RUNS.c.outcome == outcome)
+        return query
 
     def totals(self) -> list[Total]:
         """What the folder's runs come to, by outcome."""

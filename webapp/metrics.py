@@ -15,11 +15,8 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from harness import queue
-from harness.index import Index
+from harness.index import UNFINISHED, Index
 from harness.results import Outcome
-
-UNFINISHED = "unfinished"
-"""Label of runs without results: going on, or killed and not closed yet."""
 
 
 class RunsCollector(Collector):

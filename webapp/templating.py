@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import jinja2
 from fastapi import Request
@@ -22,7 +23,13 @@ def environment() -> jinja2.Environment:
     """The one Jinja environment; made at first use, not at import."""
     found = report_html.environment_of(TEMPLATES, report_html.TEMPLATES)
     found.globals.update(families=form.families)
+    found.filters.update(query=_query)
     return found
+
+
+def _query(fields: dict[str, Any]) -> str:
+    """A query string of what is given."""
+    return urlencode({name: value for name, value in fields.items() if value})
 
 
 def page(template: str, **context: Any) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
+from harness.index import UNFINISHED
 from harness.results import Outcome
 from tests import run_builder as rb
-from webapp.metrics import UNFINISHED
 
 
 def samples(client: TestClient) -> dict[tuple[str, str], float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Form, HTTPException, Query, Request
 from starlette.concurrency import run_in_threadpool
@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from harness.errors import ScenarioError
 from harness.figures.catalogue import FIGURES
+from harness.index import Index
 from harness.scenario import Scenario, load
 from harness.store import RunDirectory
 from harness.views.listing import RunRow, rows
@@ -26,6 +27,8 @@ from webapp.templating import answer, page
 
 router = APIRouter(responses={"4XX": {"model": ErrorBody}})
 PAGE_SIZE = 50
+RunFilter = Literal["pass", "fail", "inconclusive", "not-injected",
+                    "infrastructure-error", "cancelled", "unfinished"]  # fmt: skip
 SEE_OTHER = 303
 
 
@@ -34,9 +37,13 @@ class RunList:
     """One page of runs, newest first."""
 
     runs: tuple[RunRow, ...]
-    num_runs: int
+    num_runs: int  # that the filter leaves
     page: int
     num_pages: int
+    outcome: str | None  # the filter
+    scenario: str | None
+    by_outcome: dict[str, int]  # as the other filter leaves them
+    by_scenario: dict[str, int]
 
 
 @router.get("/runs.json", response_model=RunList)
@@ -45,16 +52,25 @@ def run_list(
     request: Request,
     views: ViewsOf,
     number: Annotated[int, Query(alias="page", ge=1, le=1_000_000)] = 1,
+    outcome: Annotated[RunFilter | None, Query()] = None,
+    scenario: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Response:
-    """All runs of the folder, 50 a page."""
-    found = views.store.runs()
-    num_pages = max(1, -(-len(found) // PAGE_SIZE))
-    first = (number - 1) * PAGE_SIZE
+    """Runs of the folder, 50 a page; all, or those of an outcome or a scenario."""
+    index = Index.of(views.store.root)
+    index.sync()
+    wanted = {"outcome": outcome, "scenario": scenario or None}
+    by_outcome, by_scenario = index.counts(**wanted)
+    num_runs = (by_outcome.get(outcome, 0) if outcome is not None
+                else sum(by_outcome.values()))  # fmt: skip
+    found = index.rows(limit=PAGE_SIZE, offset=(number - 1) * PAGE_SIZE, **wanted)
     view = RunList(
-        runs=rows(found[first : first + PAGE_SIZE]),
-        num_runs=len(found),
+        runs=rows(RunDirectory(path=views.store.root / row.run_id) for row in found),
+        num_runs=num_runs,
         page=number,
-        num_pages=num_pages,
+        num_pages=max(1, -(-num_runs // PAGE_SIZE)),
+        by_outcome=by_outcome,
+        by_scenario=by_scenario,
+        **wanted,
     )
     return answer(request, "runs.html", view, title="Runs")
 
