@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 from harness.figures.evidence import figure
 from harness.palette import LIGHT
@@ -17,6 +19,7 @@ from harness.views.run import build
 from harness.views.source import RunLog
 from tests import run_builder as rb
 from tests.browser.conftest import SCREENSHOTS, Server
+from tests.harness.played_suite import qualified
 from vocab.events import CheckCompleted
 
 pytestmark = pytest.mark.browser
@@ -32,7 +35,12 @@ MAKERS = {
 }
 WIDTHS = (400, 1280, 2560)
 # The other pages are this run page with other contents.
-EVERY_WIDTH = ("scenarios", "launch", "runs", "coverage", "error", "report", "run-sdc")
+EVERY_WIDTH = ("scenarios", "launch", "runs", "coverage", "error", "report", "run-sdc",
+               "qualification", "experiments", "rank")  # fmt: skip
+# The others are the run page with other contents.
+AXE_LEAVES_OUT = ("run-straggler", "run-killed", "run-torn", "run-clean")
+SERIOUS = ("serious", "critical")
+EXCUSED = "status of 404|ERR_NETWORK_CHANGED"
 NUM_COLUMNS = (
     "(document.querySelector('#chart-evidence-0')?.data ?? [])[0]?.x.length ?? 0"
 )
@@ -189,13 +197,22 @@ def test_every_page_fits_every_width_in_both_themes(
 ) -> None:
     server = Server(tmp_path / "runs")
     runs = {name: make(server.runs_root) for name, make in MAKERS.items()}
+    qualified(tmp_path / "made")
+    (tmp_path / "qualifications").mkdir()
+    os.rename(tmp_path / "made" / "out", tmp_path / "qualifications" / "played")
     report = tmp_path / "report.html"
     report.write_bytes(render(runs["sdc"], "html"))
     pages = {
         "scenarios": f"{server.url}/scenarios",
         "launch": f"{server.url}/launch?scenario=sdc-parameter",
         "runs": f"{server.url}/runs",
+        "queue": f"{server.url}/queue",
         "coverage": f"{server.url}/coverage",
+        "experiments": f"{server.url}/experiments",
+        "qualifications": f"{server.url}/qualifications",
+        "qualification": f"{server.url}/qualifications/played",
+        "login": f"{server.url}/login",
+        "rank": f"{server.url}/runs/{runs['sdc'].run_id}/ranks/2",
         "error": f"{server.url}/runs/nothing",
         "report": report.as_uri(),
         **{
@@ -236,10 +253,23 @@ def _shoot(browser: Any, name: str, url: str, theme: str) -> None:
         overflow = page.evaluate(f"{root}.scrollWidth - {root}.clientWidth")
         assert overflow <= 0, f"{name} at {width} px is {overflow} px too wide"
         page.screenshot(path=_shot(name, theme, width), full_page=True)
+    if name not in AXE_LEAVES_OUT:
+        assert serious_flaws(page) == [], f"{name} in {theme}"
     context.close()
-    # A browser reports the error page's own status as a console error: that is right.
-    unexpected = [text for text in complaints if not re.search("status of 404", text)]
+    # The error page has its status; a container elsewhere changes the interfaces.
+    unexpected = [t for t in complaints if not re.search(EXCUSED, t)]
     assert unexpected == [], f"{name} in {theme}"
+
+
+def serious_flaws(page: Any) -> list[str]:
+    """What axe finds on a page that keeps somebody from using it."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{flaw['id']}: {node['html'][:200]}"
+        for flaw in found
+        if flaw["impact"] in SERIOUS
+        for node in flaw["nodes"]
+    ]
 
 
 def _shot(name: str, theme: str, width: int) -> Path:
