@@ -110,7 +110,10 @@ class QualificationFolder:
         return suite
 
     def cancel(self, name: str) -> bool:
-        """Interrupt its command; what is finished stays. False where none is there."""
+        """End its command; what is finished stays. False where none is there.
+
+        Nothing is lost by it: the run that goes on is taken over when it is resumed.
+        """
         pid = self._pid(name)
         if pid is None:
             return False
@@ -120,7 +123,7 @@ class QualificationFolder:
             return False
         if b"qualify" not in words or str(self.path(name)).encode() not in words:
             return False  # the number has a new owner
-        os.kill(pid, signal.SIGINT)
+        os.kill(pid, signal.SIGTERM)  # SIGINT is ignored in background jobs
         return True
 
     def _reap(self, name: str) -> None:
