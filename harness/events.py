@@ -15,6 +15,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness import bounded_json
 from harness.clock import MergedClock
 from vocab.errors import DecodeError
 from vocab.events import Stamped, UnreadableLine, decode
@@ -127,7 +128,7 @@ def _parse_line(line: bytes, name: str, offset: int) -> Stamped | None:
     if not line.strip():
         return None
     try:
-        return decode(json.loads(line))
+        return decode(bounded_json.loads(line, max_int=bounded_json.MAX_SIGNATURE))
     except (DecodeError, ValueError, RecursionError) as error:
         problem = UnreadableLine(file=f"{name}.jsonl", offset=offset, error=str(error))
         return Stamped(seq=-1, t_ns=0, source=name, event=problem)

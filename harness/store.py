@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from harness import bounded_json
 from harness.errors import UnknownRun
 from harness.events import EventReader
 from harness.results import Results
@@ -69,6 +70,10 @@ class Ended:
     detail: str
     wall_s: float | None  # None: unknown, it was killed before its first event
     first_step_s: float | None  # None: no step was reached
+
+    def __post_init__(self) -> None:
+        bounded_json.hold_finite("wall_s", self.wall_s)
+        bounded_json.hold_finite("first_step_s", self.first_step_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,6 +216,6 @@ def _dump(value: object) -> str:
 
 def _read(path: Path, cls: type[T]) -> T | None:
     try:
-        return from_json(cls, json.loads(path.read_text(encoding="utf-8")))
+        return from_json(cls, bounded_json.loads(path.read_bytes()))
     except (OSError, ValueError, DecodeError):
         return None

@@ -18,6 +18,7 @@ from scout.confirm import Confirmer, judge
 
 WHOLE = ("step", "dp rank", "stage", "tp rank")
 COLUMNS = (*WHOLE, "operation", "duration")
+MAX_DIGITS = 18
 KAPPAS = (3.0, 5.0, 7.0, 10.0)
 
 Row = Mapping[str, str | None]  # column: cell as text
@@ -149,7 +150,8 @@ def tradeoff(table: Table, config: ScoutConfig) -> tuple[Tradeoff, ...]:
 def _add(table: Table, row: Row, path: Path, line: int, flaws: list[Flaw]) -> None:
     before = len(flaws)
     for column in WHOLE:
-        if not (row[column] or "").isdecimal():
+        cell = row[column] or ""
+        if not (cell.isdecimal() and len(cell) <= MAX_DIGITS):
             flaws.append(_flaw(path, line, column, row[column], "0, 1, 2, ..."))
     try:
         seconds = float(row["duration"] or "")

@@ -122,7 +122,11 @@ def is_same_origin(headers: Headers) -> bool:
         site = headers.get("sec-fetch-site", "none")
         return site in ("same-origin", "none")
     parts = urlsplit(origin)
-    return parts.scheme == "http" and parts.netloc == headers.get("host", "")
+    if parts.netloc != headers.get("host", ""):
+        return False
+    # https: a proxy in front of us ended TLS. On loopback there is none.
+    is_proxied = parts.scheme == "https" and not is_loopback(parts.hostname or "")
+    return parts.scheme == "http" or is_proxied
 
 
 class _Bounded:

@@ -17,6 +17,7 @@ import threading
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -97,7 +98,7 @@ class Webhook:
         for run in Store(self._root).runs():
             before = self._cursors.get(run.run_id, "")
             try:
-                batch = run.reader().read(before, sources="[!f]*")
+                batch = run.reader().read(before)
             except (OSError, ValueError):
                 continue
             for stamped in batch.events:
@@ -147,10 +148,10 @@ class Webhook:
         try:
             with urllib.request.urlopen(request, timeout=TIMEOUT_S):
                 return None
-        except (urllib.error.URLError, OSError, ValueError) as error:
+        except (OSError, ValueError, HTTPException) as error:
             if isinstance(error, urllib.error.HTTPError):
                 error.close()
-            return str(error)
+            return str(error).strip()
 
     def _document(self, run: RunDirectory, verdict: Verdict) -> dict[str, Any]:
         meta = run.meta()

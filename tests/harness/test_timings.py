@@ -124,3 +124,11 @@ def test_the_command_refuses_what_it_cannot_read(
     assert main(["analyze", "timings", "table.xlsx"]) == 64
     assert "allowed: a .csv or .parquet file" in capsys.readouterr().err
     assert main(["analyze", "timings", str(tmp_path / "no.csv")]) == 3
+
+
+def test_a_number_of_thousands_of_digits_is_a_flaw(tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    head = "step,dp rank,stage,tp rank,operation,duration\n"
+    file.write_text(head + "9" * 5000 + ",0,0,0,forward,1\n")
+    with pytest.raises(ScenarioError, match="step"):
+        read(file)

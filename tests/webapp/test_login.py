@@ -90,3 +90,9 @@ def test_the_server_does_not_listen_to_others_without_a_token(tmp_path: Path) ->
         Settings(runs_root=tmp_path, host="0.0.0.0")
     with pytest.raises(ValueError, match="allowed: 16 or more"):
         Settings(runs_root=tmp_path, host="0.0.0.0", token="short")
+
+
+def test_a_proxy_that_ends_tls_can_post(outside: TestClient) -> None:
+    origin = {"origin": AT.replace("http:", "https:")}
+    answer = outside.post("/login", data={"token": TOKEN}, headers=origin)
+    assert answer.status_code == 303

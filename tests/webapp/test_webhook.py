@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -128,3 +129,34 @@ def test_a_wrong_address_is_named() -> None:
 def test_nothing_is_told_where_nobody_listens(tmp_path: Path) -> None:
     rb.sdc_run(tmp_path)
     assert webhook(tmp_path, "http://127.0.0.1:9/").look() == 0
+
+
+def test_an_answer_that_is_no_http_is_a_refusal(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rb.sdc_run(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def babble() -> None:
+            for _ in range(6):  # three tries, two looks
+                connection, _ = server.accept()
+                with connection:
+                    connection.recv(65536)
+                    connection.sendall(b"babble\r\n\r\n")
+
+        thread = threading.Thread(target=babble, daemon=True)
+        thread.start()
+        hook = webhook(tmp_path, f"http://127.0.0.1:{server.getsockname()[1]}/")
+        assert (hook.look(), hook.look()) == (0, 0)
+        thread.join(5)
+    assert [r.message.count("does not take") for r in caplog.records] == [1]
+
+
+def test_a_verdict_of_a_source_with_any_name_is_told(
+    tmp_path: Path, receiver: Receiver
+) -> None:
+    run = rb.sdc_run(tmp_path)
+    for file in run.events.glob("*.jsonl"):
+        if b"VerdictIssued" in file.read_bytes():
+            file.rename(file.with_name("flight-recorder.jsonl"))
+    assert webhook(tmp_path, receiver.url).look() == 1

@@ -8,14 +8,15 @@ from fastapi import APIRouter, HTTPException
 from starlette.responses import FileResponse, Response
 
 from harness.report import FORMATS, render_view
+from webapp.errors import ErrorBody
 from webapp.state import ViewsOf
 
-router = APIRouter()
+router = APIRouter(responses={"4XX": {"model": ErrorBody}})
 TOP_FILES = ("scenario.yaml", "meta.json", "ended.json", "results.json")
 FOLDERS = ("events", "logs", "evidence")
 
 
-@router.get("/runs/{run_id}/report/{format}")
+@router.get("/runs/{run_id}/report/{format}", response_class=Response)
 def report(run_id: str, format: str, views: ViewsOf) -> Response:
     """The report as a file: html, json or junit."""
     if format not in FORMATS:
@@ -29,7 +30,7 @@ def report(run_id: str, format: str, views: ViewsOf) -> Response:
     )
 
 
-@router.get("/runs/{run_id}/files/{path:path}")
+@router.get("/runs/{run_id}/files/{path:path}", response_class=Response)
 def run_file(run_id: str, path: str, views: ViewsOf) -> Response:
     """A file of the run as plain text; nothing outside its folder, by no path."""
     file = inside(views.store.open(run_id).path, path)

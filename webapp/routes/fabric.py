@@ -6,11 +6,13 @@ from fastapi import APIRouter, HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from harness.reports import fabric_csv
+from harness.views.fabric import FabricView
 from vocab.codec import to_json
+from webapp.errors import ErrorBody
 from webapp.state import ViewsOf
 from webapp.templating import page
 
-router = APIRouter()
+router = APIRouter(responses={"4XX": {"model": ErrorBody}})
 PARTS = ("words", "counters")
 
 
@@ -23,13 +25,13 @@ def fabric_part(run_id: str, part: str, views: ViewsOf) -> Response:
     return HTMLResponse(text, headers={"cache-control": "no-store"})
 
 
-@router.get("/runs/{run_id}/fabric.json")
+@router.get("/runs/{run_id}/fabric.json", response_model=FabricView | None)
 def fabric_json(run_id: str, views: ViewsOf) -> Response:
     """Counters, links and words; null where the run has no fabric (yet)."""
     return JSONResponse(to_json(views.view(run_id).fabric))
 
 
-@router.get("/runs/{run_id}/fabric.csv")
+@router.get("/runs/{run_id}/fabric.csv", response_class=Response)
 def fabric_table(run_id: str, views: ViewsOf) -> Response:
     """The counters as a table."""
     return Response(

@@ -102,7 +102,7 @@ async def import_file(request: Request) -> Response:
     return HTMLResponse(page("launch.html", view=view, title=f"Launch {name}"))
 
 
-@router.post("/launch/export")
+@router.post("/launch/export", response_class=Response)
 async def export(request: Request) -> Response:
     """What stands in the editor, canonical; flawed text is given back as it is."""
     pairs = await _pairs(request)

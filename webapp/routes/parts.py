@@ -6,7 +6,7 @@ The page asks for a part when the event stream says that it changed.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -17,11 +17,12 @@ from harness.views.evidence import evidence
 from harness.views.folding import ALL
 from harness.views.tail import EventFilter, TailView, tail_view
 from harness.views.timing import timing
+from webapp.errors import ErrorBody
 from webapp.routes.zooming import ZoomOf
 from webapp.state import ViewsOf
 from webapp.templating import answer, page
 
-router = APIRouter()
+router = APIRouter(responses={"4XX": {"model": ErrorBody}})
 PARTS = ("status", "verdict", "truth", "strip", "facts", "notices", "timeline",
          "checks", "timings", "ranks", "observers")  # fmt: skip
 
@@ -57,7 +58,7 @@ def tail_part(
     return answer(request, "_tail.html", view)
 
 
-@router.get("/runs/{run_id}/figures/{name}")
+@router.get("/runs/{run_id}/figures/{name}", response_model=dict[str, Any])
 def figure(
     run_id: str,
     name: str,

@@ -67,7 +67,7 @@ def scenario_list(
     return answer(request, "scenarios.html", view, title="Scenarios")
 
 
-@router.get("/scenarios/{name}.yaml")
+@router.get("/scenarios/{name}.yaml", response_class=Response)
 def export(name: str, settings: SettingsOf) -> Response:
     """A scenario's file, to keep or to change elsewhere."""
     text = scenario_path(settings.scenarios, name).read_text("utf-8")

@@ -25,10 +25,11 @@ from harness.events import Batch, EventReader, decode_cursor
 from vocab import events as ev
 from vocab import fabric_events as fab
 from vocab.events import Stamped, encode
+from webapp.errors import ErrorBody
 from webapp.runviews import RunViews
 from webapp.state import SettingsOf, StoppingOf, ViewsOf
 
-router = APIRouter()
+router = APIRouter(responses={"4XX": {"model": ErrorBody}})
 KEEP_ALIVE_S = 15.0
 RETRY_MS = 1000
 ALWAYS = ("tail", "status")
